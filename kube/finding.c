@@ -2,18 +2,38 @@
 
 #include "base/buf.h"
 
+static bool is_full(const struct findings *f)
+{
+    return f->count >= FINDINGS_MAX;
+}
+
+bool findings_closed(struct findings *f)
+{
+    f->stopped = f->stopped || (f->stop != NULL && f->stop(f->user));
+    return f->stopped || is_full(f);
+}
+
 void finding_add(struct arena *a, struct findings *f, bool refuses, struct span path, struct span text)
 {
     struct finding x = {path, text, refuses};
-    ARENA_PUSH(a, f->items, f->count, f->capacity, x);
+    if (!is_full(f))
+        ARENA_PUSH(a, f->items, f->count, f->capacity, x);
+}
+
+struct span findings_and_more(struct arena *a, uint32_t count, bool at_least)
+{
+    return arena_printf(a, "and %s%u more", at_least ? "at least " : "", count - FINDINGS_SHOWN);
 }
 
 struct span findings_refusal(struct arena *a, const struct findings *f)
 {
     struct buf b = {0};
+    uint32_t count = 0;
     for (uint32_t i = 0; i < f->count; i++)
-        if (f->items[i].refuses)
+        if (f->items[i].refuses && count++ < FINDINGS_SHOWN)
             buf_addf(&b, "%s%.*s: %.*s", b.len != 0 ? "; " : "", SPAN_ARG(f->items[i].path), SPAN_ARG(f->items[i].text));
+    if (count > FINDINGS_SHOWN)
+        buf_addf(&b, "; %.*s", SPAN_ARG(findings_and_more(a, count, is_full(f))));
     struct span text = b.len != 0 ? arena_dup(a, buf_span(&b)) : (struct span){NULL, 0};
     buf_release(&b);
     return text;

@@ -51,7 +51,7 @@ static struct span of_nobody(struct arena *a, struct span key, enum kind here)
 void own_annotations_warnings(struct arena *a, struct annotations list, enum kind of, const struct symtab *syms,
                               struct findings *out)
 {
-    for (uint32_t i = 0; i < list.count; i++) {
+    for (uint32_t i = 0; i < list.count && !findings_closed(out); i++) {
         struct span key = sym_text(syms, list.items[i].key);
         const struct row *row = row_of(key);
         if (!span_has_prefix(key, SPAN(PREFIX)) || (row != NULL && row->of == of))

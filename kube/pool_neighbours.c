@@ -2,26 +2,41 @@
 
 #include "kube/pool_warnings.h"
 
-static bool has_taint(struct taints list, const struct taint *t)
+#include <stdlib.h>
+
+static int by_content(const void *x, const void *y)
 {
-    for (uint32_t i = 0; i < list.count; i++)
-        if (list.items[i].key == t->key && list.items[i].effect == t->effect && list.items[i].value == t->value)
-            return true;
-    return false;
+    const struct taint *a = x, *b = y;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->effect != b->effect)
+        return a->effect < b->effect ? -1 : 1;
+    return a->value < b->value ? -1 : a->value > b->value;
 }
 
-/* Of pools there are few, of taints a handful; no pod makes either list long. */
-static bool same_taints(struct taints x, struct taints y)
+static struct taint *sorted(struct arena *a, struct taints list)
+{
+    struct taint *items = ARENA_ARRAY(a, struct taint, list.count);
+    if (list.count != 0)
+        memcpy(items, list.items, list.count * sizeof(*items));
+    if (list.count > 1)
+        qsort(items, list.count, sizeof(*items), by_content);
+    return items;
+}
+
+/* In whatever order. */
+static bool same_taints(struct arena *a, struct taints x, struct taints y)
 {
     if (x.count != y.count)
         return false;
+    const struct taint *of_x = sorted(a, x), *of_y = sorted(a, y);
     for (uint32_t i = 0; i < x.count; i++)
-        if (!has_taint(y, &x.items[i]))
+        if (by_content(&of_x[i], &of_y[i]) != 0)
             return false;
     return true;
 }
 
-static struct requirements asked(struct arena *a, const struct node_pool *p, struct symtab *syms)
+struct requirements pool_asked(struct arena *a, const struct node_pool *p, struct symtab *syms)
 {
     struct requirements all = requirements_of(a, syms, p->requirements);
     struct requirements labels = requirements_of_labels(a, syms, p->labels);
@@ -29,13 +44,14 @@ static struct requirements asked(struct arena *a, const struct node_pool *p, str
     return all;
 }
 
-bool pools_compete(struct arena *a, const struct node_pool *x, const struct node_pool *y, struct symtab *syms)
+bool pools_compete(struct arena *a, const struct node_pool *x, const struct requirements *of_x, const struct node_pool *y,
+                   struct symtab *syms)
 {
     if (span_eq(x->meta.name, y->meta.name) || x->weight != y->weight || x->has_replicas || y->has_replicas ||
-        x->meta.deleted != 0 || y->meta.deleted != 0 || !same_taints(x->taints, y->taints))
+        x->meta.deleted != 0 || y->meta.deleted != 0 || !same_taints(a, x->taints, y->taints))
         return false;
-    struct requirements of_x = asked(a, x, syms), of_y = asked(a, y, syms);
-    return requirements_intersect(&of_x, &of_y, syms, NULL);
+    struct requirements of_y = pool_asked(a, y, syms);
+    return requirements_intersect(of_x, &of_y, syms, NULL);
 }
 
 void pool_rival_warning(struct arena *a, const struct node_pool *p, const struct node_pool *first, uint32_t count,
@@ -52,7 +68,7 @@ void pool_rival_warning(struct arena *a, const struct node_pool *p, const struct
 void pool_limit_warnings(struct arena *a, const struct node_pool *p, struct resources held, const struct symtab *syms,
                          struct findings *out)
 {
-    for (uint32_t i = 0; i < p->limits.count; i++) {
+    for (uint32_t i = 0; i < p->limits.count && !findings_closed(out); i++) {
         const struct resource *limit = &p->limits.items[i];
         struct span name = sym_text(syms, limit->name);
         amount have = resources_get(held, limit->name);

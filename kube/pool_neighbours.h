@@ -8,9 +8,12 @@
 #include "kube/pod.h"
 #include "kube/requirement.h"
 
+/* Its requirements and its template's labels. */
+struct requirements pool_asked(struct arena *a, const struct node_pool *p, struct symtab *syms);
 /* Another pool of the same weight buys for the same pods: both buy what is asked for, nodes of both have the same taints,
- * and some node could be of either. Of a pool with itself: false. */
-bool pools_compete(struct arena *a, const struct node_pool *x, const struct node_pool *y, struct symtab *syms);
+ * and some node could be of either. Of a pool with itself: false. `of_x`: pool_asked of x, which is compared with many. */
+bool pools_compete(struct arena *a, const struct node_pool *x, const struct requirements *of_x, const struct node_pool *y,
+                   struct symtab *syms);
 /* `first` of `count` such. */
 void pool_rival_warning(struct arena *a, const struct node_pool *p, const struct node_pool *first, uint32_t count,
                         struct findings *out);

@@ -93,7 +93,7 @@ static void check_taints(struct check *c, const struct node_pool *p)
     const struct taints lists[] = {p->taints, p->startup_taints};
     const bool *repeated = repeated_taints(c, lists);
     for (uint32_t l = 0; l < COUNT_OF(lists); l++)
-        for (uint32_t i = 0; i < lists[l].count; i++, repeated++) {
+        for (uint32_t i = 0; i < lists[l].count && !findings_closed(c->found); i++, repeated++) {
             const struct taint *t = &lists[l].items[i];
             struct span text = taint_fault(c, t);
             if (text.ptr == NULL && *repeated)
@@ -141,10 +141,10 @@ void pool_validate(struct arena *a, const struct node_pool *p, const struct labe
                    struct findings *out)
 {
     struct check c = {.arena = a, .rules = rules, .syms = syms, .found = out};
-    for (uint32_t i = 0; i < p->labels.count; i++)
+    for (uint32_t i = 0; i < p->labels.count && !findings_closed(out); i++)
         check_label(&c, &p->labels.items[i]);
     check_taints(&c, p);
-    for (uint32_t i = 0; i < p->requirements.count; i++)
+    for (uint32_t i = 0; i < p->requirements.count && !findings_closed(out); i++)
         check_requirement(&c, &p->requirements.items[i], i);
     check_length(&c, "spec.template.spec.expireAfter", p->expire_after);
     check_length(&c, "spec.template.spec.terminationGracePeriod", p->grace);

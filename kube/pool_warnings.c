@@ -74,7 +74,7 @@ static void look_at_annotations(struct look *l)
 {
     const struct annotations *all = &l->pool->meta.annotations;
     own_annotations_warnings(l->arena, *all, KIND_NODE_POOL, l->syms, l->found);
-    for (uint32_t i = 0; i < all->count; i++) {
+    for (uint32_t i = 0; i < all->count && !findings_closed(l->found); i++) {
         struct span key = sym_text(l->syms, all->items[i].key), value = all->items[i].value;
         struct err err = {.msg = ""};
         const struct row *row = row_of(key);
@@ -83,7 +83,7 @@ static void look_at_annotations(struct look *l)
                  arena_printf(l->arena, "\"%.*s\"%s%s%s", SPAN_ARG(value), row->effect, row->fix, err.msg));
     }
     const struct plain_labels *given = &l->pool->annotations;
-    for (uint32_t i = 0; i < given->count; i++)
+    for (uint32_t i = 0; i < given->count && !findings_closed(l->found); i++)
         if (row_of(given->items[i].key) != NULL)
             warn(l, annotation_path(l, "spec.template.metadata", given->items[i].key),
                  SPAN("is for nodes, and has no effect there. Fix: write it into the NodePool's own metadata.annotations"));
@@ -100,7 +100,7 @@ struct span pool_limit_path(struct arena *a, struct span resource)
 /* A limit below nothing: upstream takes it, and buys nothing. */
 static void look_at_limits(struct look *l)
 {
-    for (uint32_t i = 0; i < l->pool->limits.count; i++) {
+    for (uint32_t i = 0; i < l->pool->limits.count && !findings_closed(l->found); i++) {
         struct span name = sym_text(l->syms, l->pool->limits.items[i].name);
         if (l->pool->limits.items[i].value < 0)
             warn(l, pool_limit_path(l->arena, name), SPAN("is negative, so that no node is bought for the pool. Fix: write 0, or remove it"));
@@ -169,9 +169,12 @@ static void look_at_budget(struct look *l, uint32_t at)
         warn(l, budget_path(l, at), text);
 }
 
+/* To know at what times a budget holds, a year's hits are counted: of more budgets than the API server admits (maxItems),
+ * nothing is said. */
 static void look_at_disruption(struct look *l)
 {
-    for (uint32_t i = 0; i < l->pool->budgets.count; i++)
+    enum { BUDGETS_MAX = 50 };
+    for (uint32_t i = 0; i < l->pool->budgets.count && i < BUDGETS_MAX && !findings_closed(l->found); i++)
         look_at_budget(l, i);
     struct span why = never_disrupted_for(l->pool, disruption_reason_name(REASON_UNDERUTILIZED));
     if (why.ptr != NULL && annotations_get(l->pool->meta.annotations, SYM_MIN_SAVINGS).ptr != NULL)

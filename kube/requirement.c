@@ -301,22 +301,39 @@ bool requirement_intersects(const struct requirement *x, const struct requiremen
     return (x->complement && y->complement) || merge_values(x, y, &bounds, t, NULL) != 0;
 }
 
-static int by_text(const void *x, const void *y)
+/* The longest that is valid is a key of 317 bytes: of what is longer, the beginning. */
+static void put_shown(struct buf *out, struct span text)
 {
-    return span_cmp(*(const struct span *)x, *(const struct span *)y);
+    enum { SHOWN_MAX = 320 };
+    size_t len = text.len < SHOWN_MAX ? text.len : SHOWN_MAX;
+    while (len != 0 && len < text.len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
+        len--; /* not within a character */
+    buf_addf(out, "%.*s%s", (int)len, text.ptr, len < text.len ? "…" : "");
+}
+
+/* The least text after `last` (absent: of all); there is one. */
+static struct span next_text(const struct requirement *r, const struct symtab *t, struct span last)
+{
+    struct span least = {NULL, 0};
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct span text = sym_text(t, r->values[i]);
+        if ((last.ptr == NULL || span_cmp(text, last) > 0) && (least.ptr == NULL || span_cmp(text, least) < 0))
+            least = text;
+    }
+    return least;
 }
 
 void requirement_put(struct buf *out, const struct requirement *r, const struct symtab *t)
 {
     enum { SHOWN = 5 };
-    struct span *text = mem_array(r->count, sizeof(*text));
-    for (uint32_t i = 0; i < r->count; i++)
-        text[i] = sym_text(t, r->values[i]);
-    if (r->count > 1)
-        qsort(text, r->count, sizeof(*text), by_text);
-    buf_addf(out, "%.*s %s", SPAN_ARG(sym_text(t, r->key)), op_name(requirement_op(r)));
-    for (uint32_t i = 0; i < r->count && i < SHOWN; i++)
-        buf_addf(out, "%s%.*s", i == 0 ? " [" : " ", SPAN_ARG(text[i]));
+    struct span text = {NULL, 0};
+    put_shown(out, sym_text(t, r->key));
+    buf_addf(out, " %s", op_name(requirement_op(r)));
+    for (uint32_t i = 0; i < r->count && i < SHOWN; i++) {
+        text = next_text(r, t, text);
+        buf_add(out, i == 0 ? SPAN(" [") : SPAN(" "));
+        put_shown(out, text);
+    }
     if (r->count > SHOWN)
         buf_addf(out, " and %u others", r->count - SHOWN);
     if (r->count != 0)
@@ -327,7 +344,6 @@ void requirement_put(struct buf *out, const struct requirement *r, const struct 
         buf_addf(out, " <=%" PRId64, r->lte);
     if (r->min_values != 0)
         buf_addf(out, " minValues %" PRId32, r->min_values);
-    free(text);
 }
 
 struct span requirement_text(struct arena *a, const struct requirement *r, const struct symtab *t)

@@ -32,8 +32,9 @@ void pool_findings(struct arena *a, const struct node_pool *pool, const struct p
     if (is_written_for(a, pool, among->catalogue, syms) && !findings_in(&own, SPAN("spec.template.")))
         supply_warnings_of_pool(a, pool, among->catalogue, syms, out);
     pool_limit_warnings(a, pool, pool->status_resources, syms, out);
+    struct requirements asked = pool_asked(a, pool, syms);
     for (size_t i = 0; i < among->count; i++)
-        if (pools_compete(a, pool, among->pools[i], syms) && rivals++ == 0)
+        if (pools_compete(a, pool, &asked, among->pools[i], syms) && rivals++ == 0)
             first = among->pools[i];
     if (first != NULL)
         pool_rival_warning(a, pool, first, rivals, out);

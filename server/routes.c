@@ -176,8 +176,10 @@ static bool answer_review(const struct review_route *w, struct route_scratch *s,
 {
     const struct webhook_rules *rules = w->routes->config.rules;
     const struct snapshot *snapshot = route_view(s).snapshot;
+    mono_ms until = clock_mono() + REVIEW_MS_MAX;
+    struct review_sources from = {rules, snapshot, {clock_is_past, &until}};
     if (w->review == REVIEW_VALIDATE)
-        return webhook_review(&s->webhook, rules, snapshot, body, reply, answer_out, err);
+        return webhook_review(&s->webhook, &from, body, reply, answer_out, err);
     struct shape_sources sources = {.snapshot = snapshot,
                                     .syms = rules->syms,
                                     .sides = w->routes->sides,

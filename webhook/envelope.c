@@ -41,7 +41,7 @@ static const struct schema review_schema = SCHEMA(struct review, REVIEW_KIND, re
 
 const char *webhook_answer_name(enum webhook_answer a)
 {
-    static const char *const names[] = {"allowed", "denied", "not-ours", "shaped", "unshaped"};
+    static const char *const names[] = {"allowed", "denied", "not-ours", "shaped", "unchecked", "unshaped"};
     _Static_assert(COUNT_OF(names) == WEBHOOK_ANSWER_COUNT, "a name for each answer");
     return names[a];
 }

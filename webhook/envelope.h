@@ -36,10 +36,12 @@ enum webhook_answer { /* the metric's label */
     WEBHOOK_DENIED,
     WEBHOOK_NOT_OURS, /* allowed: no rule for such an object or operation */
     WEBHOOK_SHAPED,   /* a Pod that was changed as it, or its namespace, asked */
+    WEBHOOK_UNCHECKED, /* allowed, since it was over its budget before all was checked (budget.h) */
     WEBHOOK_UNSHAPED, /* one that asked in vain, for a reason that it was warned of */
     WEBHOOK_ANSWER_COUNT,
 };
-const char *webhook_answer_name(enum webhook_answer a); /* "allowed", "denied", "not-ours", "shaped", "unshaped" */
+const char *webhook_answer_name(enum webhook_answer a); /* "allowed", "denied", "not-ours", "shaped", "unchecked",
+                                                     "unshaped" */
 
 /* False with ERR_INVALID: the bytes are no AdmissionReview with a request and its uid (HTTP 400). Empties the arena. */
 bool webhook_read(struct webhook_scratch *s, struct span body, struct webhook_request *out, struct err *err);

@@ -7,14 +7,24 @@
 #include "planner/supply/supply_warnings.h"
 #include "planner/world.h"
 
+/* What is compared with all that the cluster has; with more, only the object itself is checked. */
+enum {
+    TAINTS_MAX = 100,         /* of a pool, with those that each pod tolerates */
+    OVERLAY_CAPACITY_MAX = 100, /* of an overlay, for each instance type in each pool; and requirements with their values */
+    OVERLAY_VALUES_MAX = 1000,
+};
+
 static void look_at_pools(struct arena *a, const struct snapshot *snapshot, const struct node_pool *p, struct symtab *syms,
                           struct findings *out)
 {
     const struct node_pool *first = NULL;
+    struct requirements asked = pool_asked(a, p, syms);
     uint32_t count = 0;
     struct snapshot_iter it = snapshot_each(snapshot, KIND_NODE_POOL);
     for (const struct node_pool *other; (other = snapshot_next(&it)) != NULL;) {
-        if (!pools_compete(a, p, other, syms))
+        if (findings_closed(out))
+            return; /* how many there are is not known */
+        if (!pools_compete(a, p, &asked, other, syms))
             continue;
         count++;
         if (first == NULL || span_cmp(other->meta.name, first->meta.name) < 0)
@@ -31,8 +41,9 @@ static void look_at_pods(struct arena *a, const struct snapshot *snapshot, const
     struct snapshot_iter it = snapshot_each(snapshot, KIND_POD);
     if (barrier == NULL || p->has_replicas)
         return;
+    out->stopped |= p->taints.count > TAINTS_MAX;
     for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;)
-        if (pod_is_meant_for(pod, p, syms))
+        if (findings_closed(out) || pod_is_meant_for(pod, p, syms))
             return;
     pool_barrier_warning(a, barrier, syms, out);
 }
@@ -65,6 +76,14 @@ void neighbours_of_pool(struct arena *a, const struct snapshot *snapshot, const 
     look_at_pods(a, snapshot, p, syms, out);
 }
 
+static bool is_large(const struct node_overlay *o)
+{
+    uint64_t values = o->requirements.count;
+    for (uint32_t i = 0; i < o->requirements.count; i++)
+        values += o->requirements.items[i].values.count;
+    return o->capacity.count > OVERLAY_CAPACITY_MAX || values > OVERLAY_VALUES_MAX;
+}
+
 /* All of a kind. */
 static const void **listed(struct arena *a, const struct snapshot *snapshot, enum kind kind, size_t *count_out)
 {
@@ -82,7 +101,8 @@ void neighbours_of_overlay(struct arena *a, const struct snapshot *snapshot, con
 {
     const struct world *w = snapshot->derived;
     struct overlay_company among = {.catalogue = w == NULL ? NULL : world_catalogue(w)};
-    if (among.catalogue == NULL)
+    out->stopped |= is_large(o);
+    if (among.catalogue == NULL || findings_closed(out))
         return;
     among.overlays = (const struct node_overlay *const *)listed(a, snapshot, KIND_NODE_OVERLAY, &among.overlay_count);
     among.pools = (const struct node_pool *const *)listed(a, snapshot, KIND_NODE_POOL, &among.pool_count);

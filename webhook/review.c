@@ -19,8 +19,8 @@ static bool is_write(const struct webhook_request *r)
 }
 
 struct judging {
-    struct arena *arena;
-    struct findings found;
+    struct decode *decode;
+    struct findings *found;
     bool only_tells; /* upstream refuses nothing that its schema lets through */
 };
 
@@ -28,101 +28,97 @@ static void on_mistake(void *user, uint32_t line, struct span path, struct span 
 {
     (void)line; /* nobody sees the bytes that the API server sends us */
     struct judging *j = user;
-    finding_add(j->arena, &j->found, !j->only_tells, arena_dup(j->arena, path), arena_dup(j->arena, text));
+    struct arena *a = j->decode->arena;
+    finding_add(a, j->found, !j->only_tells, arena_dup(a, path), arena_dup(a, text));
+    if (findings_closed(j->found))
+        j->decode->mistake = NULL; /* of further ones no text is made */
 }
 
-typedef struct findings judge_object(struct arena *a, const struct webhook_rules *rules, struct doc_value object);
+/* Appends what is wrong with the object itself. */
+typedef void judge_object(struct arena *a, const struct webhook_rules *rules, struct doc_value object, struct findings *out);
 
-static struct findings judge_pool(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
+/* False: it cannot be read, or not in time. */
+static bool read_object(struct arena *a, struct symtab *syms, struct doc_value object, const struct schema *schema,
+                        bool only_tells, void *out, struct findings *found)
+{
+    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake};
+    struct judging j = {&d, found, only_tells};
+    d.user = &j;
+    return decode_value(&d, object, schema, out) && !findings_closed(found);
+}
+
+static void judge_pool(struct arena *a, const struct webhook_rules *rules, struct doc_value object, struct findings *out)
 {
     struct symtab *syms = symtab_new_local(rules->syms, a);
-    struct judging j = {.arena = a};
     struct node_pool pool;
-    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
-    if (!decode_value(&d, object, &node_pool_schema, &pool))
-        return j.found;
-    pool_validate(a, &pool, rules->labels, syms, &j.found);
-    pool_warnings(a, &pool, syms, &j.found);
-    return j.found;
+    if (!read_object(a, syms, object, &node_pool_schema, false, &pool, out))
+        return;
+    pool_validate(a, &pool, rules->labels, syms, out);
+    pool_warnings(a, &pool, syms, out);
 }
 
-static struct findings judge_overlay(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
+static void judge_overlay(struct arena *a, const struct webhook_rules *rules, struct doc_value object, struct findings *out)
 {
     struct symtab *syms = symtab_new_local(rules->syms, a);
-    struct judging j = {.arena = a};
     struct node_overlay overlay;
-    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
-    if (decode_value(&d, object, &node_overlay_schema, &overlay)) {
-        node_overlay_findings(a, &overlay, rules->labels, syms, &j.found);
-        own_annotations_warnings(a, overlay.meta.annotations, KIND_NODE_OVERLAY, syms, &j.found);
+    if (read_object(a, syms, object, &node_overlay_schema, false, &overlay, out)) {
+        node_overlay_findings(a, &overlay, rules->labels, syms, out);
+        own_annotations_warnings(a, overlay.meta.annotations, KIND_NODE_OVERLAY, syms, out);
     }
     if (!rules->overlays)
-        finding_add(a, &j.found, false, SPAN("spec"), SPAN("has no effect while the feature gate NodeOverlay is off. Fix: serve with "
-                                                           "--feature-gates=NodeOverlay=true"));
-    return j.found;
+        finding_add(a, out, false, SPAN("spec"), SPAN("has no effect while the feature gate NodeOverlay is off. Fix: serve with "
+                                                      "--feature-gates=NodeOverlay=true"));
 }
 
-static struct findings judge_claim(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
+static void judge_claim(struct arena *a, const struct webhook_rules *rules, struct doc_value object, struct findings *out)
 {
     struct symtab *syms = symtab_new_local(rules->syms, a);
-    struct judging j = {.arena = a, .only_tells = true};
     struct node_claim claim;
-    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
-    if (decode_value(&d, object, &node_claim_schema, &claim))
-        claim_warnings(a, &claim, syms, &j.found);
-    return j.found;
+    if (read_object(a, syms, object, &node_claim_schema, true, &claim, out))
+        claim_warnings(a, &claim, syms, out);
 }
 
-static struct findings judge_class(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
+static void judge_class(struct arena *a, const struct webhook_rules *rules, struct doc_value object, struct findings *out)
 {
     struct symtab *syms = symtab_new_local(rules->syms, a);
-    struct judging j = {.arena = a, .only_tells = true};
     struct kwok_node_class class;
-    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
-    if (decode_value(&d, object, &kwok_node_class_schema, &class))
-        class_warnings(a, &class, syms, &j.found);
-    return j.found;
+    if (read_object(a, syms, object, &kwok_node_class_schema, true, &class, out))
+        class_warnings(a, &class, syms, out);
 }
 
-/* What other objects make of it; `own` is what was found in itself. */
-typedef struct findings look_around(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
-                                    struct doc_value object, const struct findings *own);
+/* Appends what other objects make of it; `own` is what was found in itself. */
+typedef void look_around(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                         struct doc_value object, const struct findings *own, struct findings *out);
 
-static struct findings around_pool(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
-                                   struct doc_value object, const struct findings *own)
+static void around_pool(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                        struct doc_value object, const struct findings *own, struct findings *out)
 {
     struct symtab *syms = symtab_new_local(snapshot->syms, a);
-    struct findings found = {0};
     struct node_pool pool;
     struct err unused;
     if (decode_one(a, syms, object, &node_pool_schema, &pool, &unused))
-        neighbours_of_pool(a, snapshot, &pool, rules->labels, own, syms, &found);
-    return found;
+        neighbours_of_pool(a, snapshot, &pool, rules->labels, own, syms, out);
 }
 
-static struct findings around_overlay(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
-                                      struct doc_value object, const struct findings *own)
+static void around_overlay(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                           struct doc_value object, const struct findings *own, struct findings *out)
 {
     (void)own;
     struct symtab *syms = symtab_new_local(snapshot->syms, a);
-    struct findings found = {0};
     struct node_overlay overlay;
     struct err unused;
     if (rules->overlays && decode_one(a, syms, object, &node_overlay_schema, &overlay, &unused))
-        neighbours_of_overlay(a, snapshot, &overlay, syms, &found);
-    return found;
+        neighbours_of_overlay(a, snapshot, &overlay, syms, out);
 }
 
-static struct findings around_claim(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
-                                    struct doc_value object, const struct findings *own)
+static void around_claim(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                         struct doc_value object, const struct findings *own, struct findings *out)
 {
     struct symtab *syms = symtab_new_local(snapshot->syms, a);
-    struct findings found = {0};
     struct node_claim claim;
     struct err unused;
     if (decode_one(a, syms, object, &node_claim_schema, &claim, &unused))
-        neighbours_of_claim(a, snapshot, &claim, rules->labels, own, syms, &found);
-    return found;
+        neighbours_of_claim(a, snapshot, &claim, rules->labels, own, syms, out);
 }
 
 static const struct reviewed {
@@ -152,78 +148,102 @@ static int by_text(const void *x, const void *y)
     return span_cmp(((const struct finding *)x)->text, ((const struct finding *)y)->text);
 }
 
-/* What is wrong with it, sorted by what is said; nothing of what was not there. */
-static struct findings found_before(struct arena *a, const struct webhook_rules *rules, const struct webhook_request *r,
-                                    judge_object *judge)
+/* What was wrong with it, sorted by what is said; nothing of what was not there. */
+static void find_before(struct arena *a, const struct webhook_rules *rules, const struct webhook_request *r, judge_object *judge,
+                        struct findings *out)
 {
-    struct findings f = {0};
     if (r->has_old)
-        f = judge(a, rules, r->old);
-    if (f.count != 0)
-        qsort(f.items, f.count, sizeof(*f.items), by_text);
-    return f;
+        judge(a, rules, r->old, out);
+    if (out->count != 0)
+        qsort(out->items, out->count, sizeof(*out->items), by_text);
 }
 
-/* What a person reads. The API server passes on 4,096 characters of warnings, and not even those of others after that. */
-enum { TOLD_MOST = 16 };
-
-static struct span and_more(struct arena *a, uint32_t count)
+/* Of what was wrong with more than is listed, any may have been. */
+static bool was_so(const struct findings *before, const struct finding *f)
 {
-    return arena_printf(a, "and %u more", count - TOLD_MOST);
+    return before->count >= FINDINGS_MAX ||
+           (before->count != 0 && bsearch(f, before->items, before->count, sizeof(*f), by_text) != NULL);
 }
 
-static struct span refusal_text(struct arena *a, struct findings *fresh)
-{
-    uint32_t all = fresh->count;
-    if (all > TOLD_MOST)
-        fresh->count = TOLD_MOST;
-    struct span text = findings_refusal(a, fresh);
-    return all <= TOLD_MOST ? text
-                            : arena_printf(a, "%.*s; %.*s", SPAN_ARG(text), SPAN_ARG(and_more(a, all)));
-}
+struct verdict {
+    struct arena *arena;
+    const struct reviewed *of;
+    struct span name;
+    struct findings fresh; /* that refuse it */
+    struct webhook_response response;
+    bool more; /* than are counted */
+};
 
-static void add_warning(struct arena *a, struct webhook_response *v, const struct reviewed *of, struct span name,
-                        const struct finding *f, bool before)
+static void add_warning(struct verdict *v, const struct finding *f, bool before)
 {
-    if (v->warning_count++ >= TOLD_MOST)
+    struct webhook_response *r = &v->response;
+    if (r->warning_count++ >= FINDINGS_SHOWN)
         return;
-    v->warnings[v->warning_count - 1] =
-        arena_printf(a, "%s %.*s: %.*s: %.*s%s%s%s", of->kind, SPAN_ARG(name), SPAN_ARG(f->path), SPAN_ARG(f->text),
-                     before ? "; it was so before, and " : "", before ? of->until : "", before ? " until it is fixed" : "");
+    r->warnings[r->warning_count - 1] =
+        arena_printf(v->arena, "%s %.*s: %.*s: %.*s%s%s%s", v->of->kind, SPAN_ARG(v->name), SPAN_ARG(f->path), SPAN_ARG(f->text),
+                     before ? "; it was so before, and " : "", before ? v->of->until : "", before ? " until it is fixed" : "");
 }
 
-static void end_warnings(struct arena *a, struct webhook_response *v)
+static void end_warnings(struct verdict *v)
 {
-    if (v->warning_count <= TOLD_MOST)
+    struct webhook_response *r = &v->response;
+    if (r->warning_count <= FINDINGS_SHOWN)
         return;
-    v->warnings[TOLD_MOST] = and_more(a, v->warning_count);
-    v->warning_count = TOLD_MOST + 1;
+    r->warnings[FINDINGS_SHOWN] = findings_and_more(v->arena, r->warning_count, v->more);
+    r->warning_count = FINDINGS_SHOWN + 1;
 }
 
-/* What was wrong before is told and not refused: who changes something else shall be able to. */
-static struct webhook_response decide(struct arena *a, const struct reviewed *of, const struct webhook_rules *rules,
-                                      const struct snapshot *snapshot, const struct webhook_request *r)
+static struct verdict verdict_of(struct arena *a, const struct reviewed *of, const struct webhook_request *r)
 {
-    struct findings now = of->judge(a, rules, r->object), old = {0}, fresh = {0}, around = {0};
-    if (of->around != NULL && snapshot != NULL)
-        around = of->around(a, rules, snapshot, r->object, &now);
-    struct webhook_response v = {.warnings = ARENA_ARRAY(a, struct span, TOLD_MOST + 1)};
-    struct span name = webhook_metadata(r->object, "name");
-    if (now.count != 0)
-        old = found_before(a, rules, r, of->judge);
+    enum { OTHERS = 2 }; /* "and 4 more", and that it was not fully checked */
+    struct verdict v = {.arena = a, .of = of, .name = webhook_metadata(r->object, "name")};
+    v.response.warnings = ARENA_ARRAY(a, struct span, FINDINGS_SHOWN + OTHERS);
+    return v;
+}
+
+static void warn_unchecked(struct verdict *v, const char *text)
+{
+    v->response.warnings[v->response.warning_count++] =
+        arena_printf(v->arena, "%s %.*s: %s; `stowage check -f` does", v->of->kind, SPAN_ARG(v->name), text);
+}
+
+/* What was wrong before is told and not refused: who changes something else shall be able to. Nothing is refused before all
+ * is known. *in_time_out: it was fully checked. */
+static struct webhook_response decide(struct arena *a, const struct reviewed *of, const struct review_sources *from,
+                                      const struct webhook_request *r, bool *in_time_out)
+{
+    struct findings now = {.stop = from->budget.stop, .user = from->budget.user}, old = now, around = now;
+    struct verdict v = verdict_of(a, of, r);
+    of->judge(a, from->rules, r->object, &now);
+    if (now.count != 0 && !now.stopped)
+        find_before(a, from->rules, r, of->judge, &old);
+    bool judged = !now.stopped && !old.stopped;
+    if (of->around != NULL && from->snapshot != NULL && !findings_closed(&now) && judged)
+        of->around(a, from->rules, from->snapshot, r->object, &now, &around);
     for (uint32_t i = 0; i < now.count; i++) {
         const struct finding *f = &now.items[i];
-        bool before = old.count != 0 && bsearch(f, old.items, old.count, sizeof(*f), by_text) != NULL;
-        if ((f->refuses || rules->strict) && !before)
-            finding_add(a, &fresh, true, f->path, f->text);
+        bool before = judged && was_so(&old, f);
+        if ((f->refuses || from->rules->strict) && judged && !before)
+            finding_add(a, &v.fresh, true, f->path, f->text);
         else
-            add_warning(a, &v, of, name, f, before && f->refuses);
+            add_warning(&v, f, before && f->refuses);
     }
     for (uint32_t i = 0; i < around.count; i++)
-        add_warning(a, &v, of, name, &around.items[i], false);
-    end_warnings(a, &v);
-    v.refusal = refusal_text(a, &fresh);
-    return v;
+        add_warning(&v, &around.items[i], false);
+    v.more = now.count >= FINDINGS_MAX || around.count >= FINDINGS_MAX;
+    end_warnings(&v);
+    v.response.refusal = findings_refusal(a, &v.fresh);
+    *in_time_out = judged && !now.stopped && !around.stopped;
+    if (!*in_time_out && v.response.refusal.len == 0)
+        warn_unchecked(&v, "it was not fully checked, since that would have taken too long");
+    return v.response;
+}
+
+static struct webhook_response let_through(struct arena *a, const struct reviewed *of, const struct webhook_request *r)
+{
+    struct verdict v = verdict_of(a, of, r);
+    warn_unchecked(&v, "it was not checked, since it is too large");
+    return v.response;
 }
 
 static bool leaves_its_nodes(const struct webhook_request *r)
@@ -247,11 +267,12 @@ static bool is_going(const struct webhook_request *r)
            (r->has_old && webhook_metadata(r->old, "deletionTimestamp").len != 0);
 }
 
-bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules, const struct snapshot *snapshot,
-                    struct span body, struct buf *reply, enum webhook_answer *answer_out, struct err *err)
+bool webhook_review(struct webhook_scratch *s, const struct review_sources *from, struct span body, struct buf *reply,
+                    enum webhook_answer *answer_out, struct err *err)
 {
     struct webhook_request r;
     struct webhook_response v = {.warning_count = 0};
+    bool checked = true;
     if (!webhook_read(s, body, &r, err))
         return false;
     const struct reviewed *of = reviewed_of(&r);
@@ -259,9 +280,16 @@ bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules
     if (of != NULL && is_write(&r) && !r.has_object)
         return err_set(err, ERR_INVALID, "the review of a %s carries no object", of->kind);
     bool ours = of != NULL && (is_write(&r) || deletes) && !is_going(&r);
-    if (ours)
-        v = deletes ? on_delete(&s->arena, snapshot, &r) : decide(&s->arena, of, rules, snapshot, &r);
+    if (ours && deletes) {
+        v = on_delete(&s->arena, from->snapshot, &r);
+    } else if (ours) {
+        checked = body.len <= REVIEW_BYTES_MAX;
+        v = checked ? decide(&s->arena, of, from, &r, &checked) : let_through(&s->arena, of, &r);
+    }
     webhook_write(reply, &r, &v);
-    *answer_out = !ours ? WEBHOOK_NOT_OURS : v.refusal.len != 0 ? WEBHOOK_DENIED : WEBHOOK_ALLOWED;
+    *answer_out = !ours                  ? WEBHOOK_NOT_OURS
+                  : v.refusal.len != 0   ? WEBHOOK_DENIED
+                  : checked              ? WEBHOOK_ALLOWED
+                                         : WEBHOOK_UNCHECKED;
     return true;
 }

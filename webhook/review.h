@@ -9,12 +9,16 @@
  * Everything else is allowed: subresources and what is being deleted always, so that a finalizer comes off whatever the
  * object looks like.
  *
- * The answer is the same for a dry run, and depends on the review, the rules and the snapshot alone. */
+ * What is over its budget (budget.h) is allowed, with a warning that it was not fully checked.
+ *
+ * The answer is the same for a dry run, and depends on the review, the rules, the snapshot and the
+ * budget alone. */
 #ifndef WEBHOOK_REVIEW_H
 #define WEBHOOK_REVIEW_H
 
 #include "kube/requirement.h"
 #include "kube/store.h"
+#include "webhook/budget.h"
 #include "webhook/envelope.h"
 
 struct webhook_rules { /* immutable, used by all threads at once */
@@ -24,9 +28,14 @@ struct webhook_rules { /* immutable, used by all threads at once */
     const struct symtab *syms; /* in which the ids of `labels` hold, made by kube_symtab_new */
 };
 
-/* `snapshot` is NULL before all was listed. False with ERR_INVALID: the bytes are no AdmissionReview with a request and its
- * uid (HTTP 400). */
-bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules, const struct snapshot *snapshot,
-                    struct span body, struct buf *reply, enum webhook_answer *answer_out, struct err *err);
+struct review_sources {
+    const struct webhook_rules *rules;
+    const struct snapshot *snapshot; /* NULL before all was listed */
+    struct review_budget budget;
+};
+
+/* False with ERR_INVALID: the bytes are no AdmissionReview with a request and its uid (HTTP 400). */
+bool webhook_review(struct webhook_scratch *s, const struct review_sources *from, struct span body, struct buf *reply,
+                    enum webhook_answer *answer_out, struct err *err);
 
 #endif

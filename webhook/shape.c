@@ -2,6 +2,7 @@
 
 #include "base/base64.h"
 #include "base/json.h"
+#include "base/decode.h"
 #include "base/nearest.h"
 #include "kube/node.h"
 #include "kube/pod.h"
@@ -10,6 +11,7 @@
 #include "kube/wellknown.h"
 #include "kube/workload.h"
 #include "planner/world.h"
+#include "webhook/budget.h"
 
 /* Of system-cluster-critical (scheduling.k8s.io/v1); nothing a person makes may be above 1,000,000,000. */
 enum { CRITICAL_PRIORITY = 2000000000 };
@@ -26,6 +28,7 @@ struct shaping {
     const struct webhook_request *request;
     struct doc_value spec;
     struct pod pod;
+    struct decode *decode; /* while the Pod is read */
     struct span name; /* for warnings */
     struct buf patch;
     struct json json; /* of the patch */
@@ -454,13 +457,14 @@ static void on_mistake(void *user, uint32_t line, struct span path, struct span 
 {
     (void)line;
     struct shaping *s = user;
-    if (s->response.warning_count == 0) /* the first is enough */
-        warn(s, arena_dup(s->arena, path), arena_dup(s->arena, text));
+    warn(s, arena_dup(s->arena, path), arena_dup(s->arena, text));
+    s->decode->mistake = NULL; /* the first is enough */
 }
 
 static enum webhook_answer shape(struct shaping *s)
 {
     struct decode d = {.arena = s->arena, .syms = s->syms, .mistake = on_mistake, .user = s};
+    s->decode = &d;
     if (!doc_find(s->request->object, SPAN("spec"), &s->spec) || doc_type(s->spec) != DOC_OBJECT)
         return WEBHOOK_NOT_OURS;
     if (!decode_value(&d, s->request->object, &pod_schema, &s->pod))
@@ -472,6 +476,12 @@ static enum webhook_answer shape(struct shaping *s)
     undone |= shape_split(s);
     note_in_pod(s);
     return undone ? WEBHOOK_UNSHAPED : s->steps != 0 ? WEBHOOK_SHAPED : WEBHOOK_ALLOWED;
+}
+
+static enum webhook_answer leave(struct shaping *s)
+{
+    warn(s, SPAN("metadata.annotations"), SPAN("the Pod is too large to be looked at"));
+    return WEBHOOK_UNSHAPED;
 }
 
 bool webhook_shape(struct webhook_scratch *scratch, const struct shape_sources *sources, struct span body, struct buf *reply,
@@ -493,7 +503,7 @@ bool webhook_shape(struct webhook_scratch *scratch, const struct shape_sources *
         s.name = webhook_metadata(r.object, "name");
         if (s.name.len == 0)
             s.name = webhook_metadata(r.object, "generateName");
-        *answer_out = shape(&s);
+        *answer_out = body.len <= REVIEW_BYTES_MAX ? shape(&s) : leave(&s);
     }
     if (s.steps != 0) {
         json_array_end(&s.json);

@@ -4,9 +4,12 @@
 #include "kube/node_asks.h"
 #include "planner/supply/pool_template.h"
 
+#include <stdlib.h>
+
 enum {
     TOGETHER_MAX = 16, /* requirements of which each is left out once; a pool has a handful */
     LISTED_MAX = 5,    /* values, in a sentence */
+    MEANT_MAX = 16,    /* values that are compared with all that there are */
 };
 
 struct supply {
@@ -50,7 +53,7 @@ static bool meets(const struct supply *s, const struct instance_type *t, const s
 
 static bool some_meets(const struct supply *s, const struct requirements *r)
 {
-    for (uint32_t i = 0; i < s->types->count; i++)
+    for (uint32_t i = 0; i < s->types->count && !findings_closed(s->found); i++)
         if (meets(s, &s->types->items[i], r))
             return true;
     return false;
@@ -107,7 +110,7 @@ static struct span meant(const struct supply *s, const struct requirement *asked
 {
     struct values there = values_offered(s, asked->key);
     struct buf b = {0};
-    for (uint32_t i = 0; !asked->complement && i < asked->count; i++) {
+    for (uint32_t i = 0; !asked->complement && i < asked->count && i < MEANT_MAX; i++) {
         struct nearest n = {.given = sym_text(s->syms, asked->values[i])};
         for (uint32_t k = 0; k < there.count; k++)
             nearest_try(&n, sym_text(s->syms, there.items[k]));
@@ -133,17 +136,27 @@ static void tell_one(struct supply *s, const struct requirement *r)
                              SPAN_ARG(sym_text(s->syms, r->key))));
 }
 
+struct named { /* a requirement with what it is sorted by */
+    struct span key;
+    const struct requirement *r;
+};
+
+static int by_text(const void *x, const void *y)
+{
+    return span_cmp(((const struct named *)x)->key, ((const struct named *)y)->key);
+}
+
 /* By the texts of their keys: the order of symbols says when somebody heard of them first. */
 static const struct requirement **by_key(const struct supply *s, const struct requirements *all)
 {
     const struct requirement **list = ARENA_ARRAY(s->arena, const struct requirement *, all->count);
-    for (uint32_t i = 0; i < all->count; i++) {
-        struct span key = sym_text(s->syms, all->items[i].key);
-        uint32_t at = i;
-        for (; at > 0 && span_cmp(key, sym_text(s->syms, list[at - 1]->key)) < 0; at--)
-            list[at] = list[at - 1];
-        list[at] = &all->items[i];
-    }
+    struct named *named = ARENA_ARRAY(s->arena, struct named, all->count);
+    for (uint32_t i = 0; i < all->count; i++)
+        named[i] = (struct named){sym_text(s->syms, all->items[i].key), &all->items[i]};
+    if (all->count > 1)
+        qsort(named, all->count, sizeof(*named), by_text);
+    for (uint32_t i = 0; i < all->count; i++)
+        list[i] = named[i].r;
     return list;
 }
 
@@ -164,11 +177,12 @@ static void tell_together(struct supply *s, const struct requirements *all, cons
     for (uint32_t i = 0; all->count <= TOGETHER_MAX && i < all->count; i++)
         if (some_meets_all_but(s, all, list[i]))
             buf_addf(&b, "%s%.*s", count++ == 0 ? "" : " and ", SPAN_ARG(requirement_text(s->arena, list[i], s->syms)));
-    finding_add(s->arena, s->found, false, arena_printf(s->arena, "%s.requirements", s->asks->at),
-                count == 0 ? arena_printf(s->arena, "no instance type meets all of them at once: %s. Fix: loosen some",
-                                          s->asks->undone)
-                           : arena_printf(s->arena, "no instance type meets %.*s at once: %s. Fix: loosen one of them",
-                                          SPAN_ARG(buf_span(&b)), s->asks->undone));
+    if (!findings_closed(s->found)) /* whether some met all but one is not known then */
+        finding_add(s->arena, s->found, false, arena_printf(s->arena, "%s.requirements", s->asks->at),
+                    count == 0 ? arena_printf(s->arena, "no instance type meets all of them at once: %s. Fix: loosen some",
+                                              s->asks->undone)
+                               : arena_printf(s->arena, "no instance type meets %.*s at once: %s. Fix: loosen one of them",
+                                              SPAN_ARG(buf_span(&b)), s->asks->undone));
     buf_release(&b);
 }
 
@@ -176,8 +190,10 @@ static void tell_no_type(struct supply *s, const struct requirements *all)
 {
     const struct requirement **list = by_key(s, all);
     for (uint32_t i = 0; i < all->count; i++) {
+        if (findings_closed(s->found))
+            return;
         struct requirements one = {(struct requirement *)(uintptr_t)list[i], 1};
-        if (!some_meets(s, &one)) {
+        if (!some_meets(s, &one) && !findings_closed(s->found)) {
             tell_one(s, list[i]);
             return;
         }
@@ -187,16 +203,33 @@ static void tell_no_type(struct supply *s, const struct requirements *all)
 
 /* --- minValues: Karpenter v1.15.0 counts what the types themselves say (InstanceTypes.SatisfiesMinValues) --- */
 
+/* The types that meet all, once for all keys. */
+static const struct instance_type **those_that_meet(const struct supply *s, const struct requirements *all, uint32_t *count_out)
+{
+    const struct instance_type **list = ARENA_ARRAY(s->arena, const struct instance_type *, s->types->count);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->types->count && !findings_closed(s->found); i++)
+        if (meets(s, &s->types->items[i], all))
+            list[n++] = &s->types->items[i];
+    *count_out = n;
+    return list;
+}
+
 static void look_at_min_values(struct supply *s, const struct requirements *all)
 {
-    for (uint32_t i = 0; i < s->asks->requirements.count; i++) {
+    const struct instance_type **types = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->asks->requirements.count && !findings_closed(s->found); i++) {
         const struct expression *e = &s->asks->requirements.items[i];
         sym key = requirement_key(s->syms, e->key);
         struct values v = {NULL, 0, 0};
-        for (uint32_t t = 0; e->min_values > 0 && t < s->types->count && v.count < (uint32_t)e->min_values; t++)
-            if (meets(s, &s->types->items[t], all))
-                add_values(s, &v, &s->types->items[t].requirements, key);
-        if (e->min_values > 0 && v.count < (uint32_t)e->min_values)
+        if (e->min_values <= 0)
+            continue;
+        if (types == NULL)
+            types = those_that_meet(s, all, &count);
+        for (uint32_t t = 0; t < count && v.count < (uint32_t)e->min_values; t++)
+            add_values(s, &v, &types[t]->requirements, key);
+        if (v.count < (uint32_t)e->min_values && !findings_closed(s->found))
             finding_add(s->arena, s->found, false, arena_printf(s->arena, "%s.requirements[%u].minValues", s->asks->at, i),
                         arena_printf(s->arena,
                                      "%d cannot be met: the instance types that meet %s requirements have %u value%s of %.*s. "
@@ -240,7 +273,7 @@ static void tell_no_room(struct supply *s, struct resources wanted, struct resou
 static void look_at_room(struct supply *s, const struct requirements *all, struct resources wanted)
 {
     struct resources most = {NULL, 0};
-    for (uint32_t i = 0; i < s->types->count; i++) {
+    for (uint32_t i = 0; i < s->types->count && !findings_closed(s->found); i++) {
         const struct instance_type *t = &s->types->items[i];
         if (!meets(s, t, all))
             continue;
@@ -248,7 +281,8 @@ static void look_at_room(struct supply *s, const struct requirements *all, struc
             return;
         resources_max(s->arena, &most, t->allocatable);
     }
-    tell_no_room(s, wanted, most);
+    if (!findings_closed(s->found))
+        tell_no_room(s, wanted, most);
 }
 
 /* --- pools and claims --- */

@@ -15,7 +15,7 @@ bool supply_knows_class(const struct catalogue *types, const struct node_class_r
 
 /* Which requirement, or which together, leave no type; minValues above what those that are left have. It has passed
  * kube/node_asks.h: what contradicts itself needs no types to be empty. Symbols of pool and catalogue are of `syms`. Time:
- * types times requirements, squared for at most 16 of them. */
+ * types times requirements, squared for at most 16 of them; nothing more is said once `out` is closed. */
 void supply_warnings_of_pool(struct arena *a, const struct node_pool *p, const struct catalogue *types, struct symtab *syms,
                              struct findings *out);
 /* The same, and spec.resources.requests for which none of the types left has room. */

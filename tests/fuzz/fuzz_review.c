@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf reply = {0};
     enum webhook_answer answer;
     struct err err = {.kind = ERR_NONE};
-    if (!webhook_review(&scratch, &rules, NULL, body, &reply, &answer, &err)) {
+    if (!webhook_review(&scratch, &(struct review_sources){&rules, NULL, {NULL, NULL}}, body, &reply, &answer, &err)) {
         assert(err.kind == ERR_INVALID);
     } else {
         const struct doc *doc;

@@ -7,7 +7,9 @@
 #include <cmocka.h>
 
 #include "base/decode.h"
+#include "kube/node_asks.h"
 #include "kube/pool_warnings.h"
+#include "kube/requirement.h"
 
 static struct arena arena;
 static struct symtab *syms;
@@ -144,6 +146,85 @@ static void test_all_are_told(void **state)
     assert_null(findings_refusal(&arena, &f).ptr);
 }
 
+/* The API server admits 50: of more, which only somebody else can send, nothing is said. */
+static void test_many_budgets(void **state)
+{
+    (void)state;
+    enum { ADMITTED = 50 };
+    struct budget list[2 * ADMITTED];
+    struct node_pool pool = {.budgets = {list, COUNT_OF(list)}, .has_consolidate_after = true};
+    struct findings f = {0};
+    for (size_t i = 0; i < COUNT_OF(list); i++)
+        list[i] = (struct budget){.nodes = SPAN("ten")};
+    pool_warnings(&arena, &pool, syms, &f);
+    assert_int_equal(f.count, ADMITTED);
+}
+
+/* ---- requirements that leave no value ---- */
+
+static uint32_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33);
+}
+
+static struct expression random_expression(uint64_t *seed)
+{
+    enum { KEYS = 2, VALUES = 4, LIST_MAX = 3 };
+    static const sym keys[KEYS] = {SYM_ZONE, SYM_ARCH};
+    struct expression e = {.key = keys[next_random(seed) % KEYS],
+                           .op = (enum op)(OP_IN + (int)(next_random(seed) % (OP_LTE - OP_IN + 1)))};
+    e.values.count = e.op >= OP_GT ? 1 : 1 + next_random(seed) % LIST_MAX;
+    e.values.items = ARENA_ARRAY(&arena, sym, e.values.count);
+    for (uint32_t i = 0; i < e.values.count; i++)
+        e.values.items[i] = sym_intern(syms, arena_printf(&arena, "%u", next_random(seed) % VALUES));
+    return e;
+}
+
+static bool allows_absence(const struct requirement *r)
+{
+    enum op op = requirement_op(r);
+    return op == OP_NOT_IN || op == OP_DOES_NOT_EXIST;
+}
+
+/* The first that shares no value with what those of its key before it come to, one after the other; count: none. */
+static uint32_t first_contradiction(struct expressions list)
+{
+    struct requirements all = {NULL, 0};
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct requirement r = requirement_of(&arena, syms, &list.items[i]);
+        const struct requirement *before = requirements_get(&all, r.key);
+        if (before != NULL && !requirement_intersects(before, &r, syms) && !(allows_absence(before) && allows_absence(&r)))
+            return i;
+        requirements_add(&arena, &all, &r, syms);
+    }
+    return list.count;
+}
+
+static void test_first_contradiction(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 20000, LIST_MAX = 8 };
+    uint64_t seed = 1;
+    uint32_t told = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct expression list[LIST_MAX];
+        struct node_pool pool = {.requirements = {list, next_random(&seed) % (LIST_MAX + 1)}};
+        struct findings f = {0};
+        for (uint32_t i = 0; i < pool.requirements.count; i++)
+            list[i] = random_expression(&seed);
+        struct node_asks asks = node_asks_of_pool(&pool);
+        node_asks_warnings(&arena, &asks, syms, &f);
+        uint32_t want = first_contradiction(pool.requirements);
+        assert_int_equal(f.count, want < pool.requirements.count);
+        if (f.count != 0)
+            assert_string_equal(f.items[0].path.ptr, arena_printf(&arena, "spec.template.spec.requirements[%u]", want).ptr);
+        told += f.count;
+        arena_clear(&arena);
+    }
+    assert_in_range(told, ROUNDS / 10, ROUNDS * 9 / 10);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -164,6 +245,8 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_all_are_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_all_are_told),
+                                       cmocka_unit_test(test_many_budgets),
+                                       cmocka_unit_test(test_first_contradiction)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

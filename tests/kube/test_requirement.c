@@ -164,6 +164,7 @@ static void test_intersections(void **state)
         {"Gt x", "Exists", D_},
         {"In b a a b", "Exists", "k In [a b]"},
         {"In g f e d c b a", "Exists", "k In [a b c d e and 2 others]"},
+        {"In f g", "In g f e", "k In [f g]"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct requirement x = parse(rows[i].x), y = parse(rows[i].y);
@@ -172,6 +173,20 @@ static void test_intersections(void **state)
             fail_msg("%s AND %s: got \"%s\", want \"%s\"", rows[i].x, rows[i].y, text_of(&got),
                      rows[i].want);
     }
+}
+
+/* Of a value that is longer than any valid one, the beginning is shown. */
+static void test_long_text(void **state)
+{
+    (void)state;
+    enum { SHOWN = 320, LENGTH = 5000 };
+    char value[LENGTH + 1], want[SHOWN + 16];
+    memset(value, 'x', LENGTH);
+    value[LENGTH] = '\0';
+    memcpy(value + SHOWN - 1, "ü", 2); /* does not fit, and is not cut in two */
+    struct requirement r = parse(arena_printf(&arena, "In %s", value).ptr);
+    snprintf(want, sizeof(want), "k In [%.*s…]", SHOWN - 1, value);
+    assert_string_equal(text_of(&r), want);
 }
 
 static void test_has_and_any(void **state)
@@ -439,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intersection_table),
         cmocka_unit_test(test_intersections),
+        cmocka_unit_test(test_long_text),
         cmocka_unit_test(test_has_and_any),
         cmocka_unit_test(test_compatible),
         cmocka_unit_test(test_sets),

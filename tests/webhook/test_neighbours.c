@@ -81,7 +81,7 @@ static struct span ask_about(struct reviewed_cluster *f, const char *resource, c
     enum webhook_answer answer;
     struct err err;
     buf_clear(&f->reply);
-    if (!webhook_review(&f->scratch, &rules, synced ? f->snapshot : NULL, body, &f->reply, &answer, &err))
+    if (!webhook_review(&f->scratch, &(struct review_sources){&rules, synced ? f->snapshot : NULL, {NULL, NULL}}, body, &f->reply, &answer, &err))
         fail_msg("%s: %s", members, err.msg);
     assert_int_equal(answer, WEBHOOK_ALLOWED);
     cluster_response(f, &warnings);

@@ -142,7 +142,7 @@ static void test_answers(void **state)
         enum webhook_answer got;
         struct err err = {0};
         buf_clear(&f->reply);
-        if (!webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err))
+        if (!webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, span_of(rows[r].body), &f->reply, &got, &err))
             fail_msg("%s: %s", rows[r].label, err.msg);
         if (got != rows[r].want)
             fail_msg("%s: got %s: %s", rows[r].label, webhook_answer_name(got), f->reply.ptr);
@@ -192,12 +192,12 @@ static void test_others_are_warned_of(void **state)
         struct err err = {0};
         buf_clear(&f->reply);
         f->rules.overlays = rows[r].gate;
-        assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err));
+        assert_true(webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, span_of(rows[r].body), &f->reply, &got, &err));
         if (strstr(f->reply.ptr, rows[r].says) == NULL)
             fail_msg("%s: %s", rows[r].label, f->reply.ptr);
         f->rules.strict = true;
         buf_clear(&f->reply);
-        assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err));
+        assert_true(webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, span_of(rows[r].body), &f->reply, &got, &err));
         f->rules.strict = false;
         if ((got == WEBHOOK_DENIED) != (strstr(rows[r].says, "warnings") != NULL))
             fail_msg("%s: strict: %s", rows[r].label, f->reply.ptr);
@@ -233,7 +233,7 @@ static void test_not_a_review(void **state)
         enum webhook_answer got;
         struct err err = {0};
         buf_clear(&f->reply);
-        if (webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err) ||
+        if (webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, span_of(rows[r].body), &f->reply, &got, &err) ||
             err.kind != ERR_INVALID || strstr(err.msg, rows[r].why) == NULL)
             fail_msg("%s: got \"%s\"", rows[r].label, err.msg);
     }
@@ -252,7 +252,7 @@ static void test_warnings(void **state)
     enum webhook_answer got;
     struct err err = {0};
     buf_clear(&f->reply);
-    if (!webhook_review(&f->scratch, &f->rules, NULL, span_of(body), &f->reply, &got, &err))
+    if (!webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, span_of(body), &f->reply, &got, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(got, WEBHOOK_ALLOWED);
     assert_non_null(strstr(f->reply.ptr, "\"allowed\":true,\"warnings\":[\"NodePool general: "
@@ -260,7 +260,7 @@ static void test_warnings(void **state)
     assert_non_null(strstr(f->reply.ptr, "\",\"NodePool general: spec.disruption.budgets[0]: "));
     f->rules.strict = true;
     buf_clear(&f->reply);
-    assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(body), &f->reply, &got, &err));
+    assert_true(webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, span_of(body), &f->reply, &got, &err));
     f->rules.strict = false;
     assert_int_equal(got, WEBHOOK_DENIED);
     assert_null(strstr(f->reply.ptr, "\"warnings\""));
@@ -288,7 +288,7 @@ static void review(struct fixture *f, const char *annotations, const char *requi
                     "\"template\":{\"spec\":{\"nodeClassRef\":{\"group\":\"g\",\"kind\":\"K\",\"name\":\"d\"},"
                     "\"requirements\":[%s]}}}}}}", annotations, requirements);
     buf_clear(&f->reply);
-    if (!webhook_review(&f->scratch, &f->rules, NULL, buf_span(&body), &f->reply, &got, &err))
+    if (!webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, buf_span(&body), &f->reply, &got, &err))
         fail_msg("%s", err.msg);
     buf_release(&body);
 }
@@ -325,7 +325,7 @@ static void test_strict_and_wrong_before(void **state)
     struct err err = {0};
     f->rules.strict = true;
     buf_clear(&f->reply);
-    assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(body), &f->reply, &got, &err));
+    assert_true(webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, span_of(body), &f->reply, &got, &err));
     f->rules.strict = false;
     assert_int_equal(got, WEBHOOK_ALLOWED);
     assert_int_equal(times(f, "stowage.dev/mode"), 1);
@@ -358,7 +358,7 @@ static void test_what_was_wrong_before(void **state)
         enum webhook_answer got;
         struct err err = {0};
         buf_clear(&f->reply);
-        if (!webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err))
+        if (!webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, span_of(rows[r].body), &f->reply, &got, &err))
             fail_msg("%s: %s", rows[r].label, err.msg);
         const char *denied = strstr(f->reply.ptr, "\"message\":\""), *warned = strstr(f->reply.ptr, "\"warnings\":[");
         if ((denied != NULL) != (rows[r].denies != NULL) || (warned != NULL) != (rows[r].warns != NULL) ||
@@ -377,7 +377,7 @@ static void test_leaves_the_rules_alone(void **state)
     struct err err;
     uint32_t before = symtab_limit(f->syms);
     buf_clear(&f->reply);
-    assert_true(webhook_review(&f->scratch, &f->rules, NULL, SPAN(POOL_REVIEW("CREATE", POOL("{\"new\":\"x\"}", "[]"))),
+    assert_true(webhook_review(&f->scratch, &(struct review_sources){&f->rules, NULL, {NULL, NULL}}, SPAN(POOL_REVIEW("CREATE", POOL("{\"new\":\"x\"}", "[]"))),
                                &f->reply, &got, &err));
     assert_int_equal(symtab_limit(f->syms), before);
 }

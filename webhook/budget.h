@@ -1,0 +1,25 @@
+/* budget: how much one review may take. Anything that reaches the webhook's port may post one, of any object, and reviews
+ * share their loops.
+ *
+ * What is over it is allowed with a warning that it was not fully checked: the API server goes on without an answer after
+ * timeoutSeconds (1 s), too, and what is wrong with the object, the reconciler sets aside. All work on one object is n log n in
+ * its size; what hangs on other objects as well asks `stop`. */
+#ifndef WEBHOOK_BUDGET_H
+#define WEBHOOK_BUDGET_H
+
+#include <stdbool.h>
+
+enum {
+    /* Of the body, with the object as it is and as it was. An object with 1,000 entries in each list has some 100 kB. One of
+     * 512 KiB takes some 10 ms and at the most 64 MiB of memory. */
+    REVIEW_BYTES_MAX = 512 * 1024,
+    /* A tenth of what the API server waits. Most take less than 1 ms, and none should take more than 5 ms. */
+    REVIEW_MS_MAX = 100,
+};
+
+struct review_budget {
+    bool (*stop)(void *user); /* NULL, or whether the time is over */
+    void *user;
+};
+
+#endif
