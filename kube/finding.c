@@ -13,11 +13,23 @@ bool findings_closed(struct findings *f)
     return f->stopped || is_full(f);
 }
 
+/* At most so many bytes, of which what is cut off is told by an ellipsis. */
+static struct span shortened(struct arena *a, struct span s, size_t most)
+{
+    if (s.len <= most)
+        return s;
+    while (most != 0 && ((unsigned char)s.ptr[most] & 0xc0) == 0x80)
+        most--; /* not within a character */
+    return arena_printf(a, "%.*s…", (int)most, s.ptr);
+}
+
 void finding_add(struct arena *a, struct findings *f, bool refuses, struct span path, struct span text)
 {
-    struct finding x = {path, text, refuses};
-    if (!is_full(f))
-        ARENA_PUSH(a, f->items, f->count, f->capacity, x);
+    enum { PATH_MAX_LEN = 512, TEXT_MAX_LEN = 2048 }; /* what is valid is shorter, as is what quotes it */
+    if (is_full(f))
+        return;
+    struct finding x = {shortened(a, path, PATH_MAX_LEN), shortened(a, text, TEXT_MAX_LEN), refuses};
+    ARENA_PUSH(a, f->items, f->count, f->capacity, x);
 }
 
 struct span findings_and_more(struct arena *a, uint32_t count, bool at_least)

@@ -29,7 +29,7 @@ struct findings {
 
 /* Whether to look no further: the list is full, or the time is over. */
 bool findings_closed(struct findings *f);
-/* Both spans outlive the list. Does nothing when the list is full. */
+/* Both spans outlive the list; of long ones the beginning is kept. Does nothing when the list is full. */
 void finding_add(struct arena *a, struct findings *f, bool refuses, struct span path, struct span text);
 /* Whether some path begins so. */
 bool findings_in(const struct findings *f, struct span prefix);

@@ -195,9 +195,14 @@ static void end_warnings(struct verdict *v)
 
 static struct verdict verdict_of(struct arena *a, const struct reviewed *of, const struct webhook_request *r)
 {
-    enum { OTHERS = 2 }; /* "and 4 more", and that it was not fully checked */
+    enum {
+        OTHERS = 2, /* "and 4 more", and that it was not fully checked */
+        NAME_MAX_LEN = 253,
+    };
     struct verdict v = {.arena = a, .of = of, .name = webhook_metadata(r->object, "name")};
     v.response.warnings = ARENA_ARRAY(a, struct span, FINDINGS_SHOWN + OTHERS);
+    if (v.name.len > NAME_MAX_LEN) /* the API server will say so */
+        v.name = SPAN("of a name that is too long");
     return v;
 }
 

@@ -322,6 +322,30 @@ static void put_requirements(struct buf *b, put_items *put, size_t size)
     buf_add(b, SPAN("]}}}}}}"));
 }
 
+/* Texts of one value that have parts. */
+static void put_annotation(struct buf *b, const char *key, const char *part, size_t size)
+{
+    put_head(b, &kinds[0]);
+    buf_addf(b, "\"metadata\":{\"name\":\"new\",\"annotations\":{\"stowage.dev/%s\":\"", key);
+    for (uint32_t n = 0; b->len + TAIL_MAX < size; n++)
+        buf_addf(b, "%s%s", n != 0 ? ";" : "", part);
+    buf_add(b, SPAN("\"}},\"spec\":{\"template\":{\"spec\":{\"nodeClassRef\":{\"group\":\"g\",\"kind\":\"K\",\"name\":\"d\"},"
+                    "\"requirements\":[]}}}}}}"));
+}
+
+static void test_long_annotations(void **state)
+{
+    static const char *const rows[][2] = {{"allow-windows", "0 1 * * mon-fri 4h Europe/Zurich"}, {"mode", "Drifted=act"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf half = {0}, full = {0};
+        put_annotation(&half, rows[i][0], rows[i][1], REVIEW_BYTES_MAX / 2);
+        put_annotation(&full, rows[i][0], rows[i][1], REVIEW_BYTES_MAX);
+        check_costs(*state, rows[i][0], "nodepools", buf_span(&half), buf_span(&full));
+        buf_release(&half);
+        buf_release(&full);
+    }
+}
+
 static void test_lists_that_hang_together(void **state)
 {
     static const struct {
@@ -424,6 +448,58 @@ static void test_size(void **state)
     }
 }
 
+/* What is compared with all that the cluster has is bounded by the number of its items, however short they are. */
+static void test_numbers(void **state)
+{
+    enum { TAINTS = 100, CAPACITY = 100, VALUES = 1000 };
+    static const struct {
+        uint32_t kind, most;
+        const char *before, *item, *after; /* %u: which */
+    } rows[] = {
+        {0, TAINTS,
+         "\"metadata\":{\"name\":\"new\"},\"spec\":{\"template\":{\"spec\":{\"nodeClassRef\":{\"group\":\"g\",\"kind\":\"K\",\"name\":"
+         "\"d\"},\"requirements\":[],\"taints\":[", "{\"key\":\"t%u\",\"effect\":\"NoSchedule\"}", "]}}}"},
+        {2, CAPACITY, "\"metadata\":{\"name\":\"new\"},\"spec\":{\"requirements\":[],\"capacity\":{", "\"example.com/r%u\":\"1\"", "}}"},
+        {2, VALUES - 1,
+         "\"metadata\":{\"name\":\"new\"},\"spec\":{\"price\":\"1\",\"requirements\":[{\"key\":\"example.com/k\",\"operator\":\"In\","
+         "\"values\":[", "\"v%u\"", "]}]}"},
+    };
+    for (size_t i = 0; i < 2 * COUNT_OF(rows); i++) {
+        struct buf body = {0};
+        uint32_t more = (uint32_t)(i % 2), row = (uint32_t)(i / 2);
+        put_head(&body, &kinds[rows[row].kind]);
+        buf_add(&body, span_of(rows[row].before));
+        for (uint32_t n = 0; n < rows[row].most + more; n++) {
+            struct span item = span_of(rows[row].item), rest = {NULL, 0}, head = span_cut(item, '%', &rest);
+            buf_addf(&body, "%s%.*s%u%.*s", n != 0 ? "," : "", SPAN_ARG(head), n, (int)rest.len - 1, rest.ptr + 1);
+        }
+        buf_addf(&body, "%s}}}", rows[row].after);
+        enum webhook_answer got = review_of(*state, kinds[rows[row].kind].resource, buf_span(&body), never).answer;
+        if (got != (more != 0 ? WEBHOOK_UNCHECKED : WEBHOOK_ALLOWED))
+            fail_msg("row %u, %u more: %s", row, more, webhook_answer_name(got));
+        buf_release(&body);
+    }
+}
+
+/* A name that is none is not repeated in each warning. */
+static void test_long_name(void **state)
+{
+    enum { LENGTH = 100000, WARNED = 20 };
+    struct reviewed_cluster *f = *state;
+    struct buf body = {0};
+    put_head(&body, &kinds[0]);
+    buf_add(&body, SPAN("\"metadata\":{\"name\":\""));
+    for (uint32_t i = 0; i < LENGTH; i++)
+        buf_add_char(&body, 'x');
+    buf_add(&body, SPAN("\",\"annotations\":{"));
+    for (uint32_t i = 0; i < WARNED; i++)
+        buf_addf(&body, "%s\"stowage.dev/x%u\":\"\"", i != 0 ? "," : "", i);
+    buf_add(&body, SPAN("}}}}}"));
+    assert_in_range(review_of(f, "nodepools", buf_span(&body), never).reply, 1, 10000);
+    assert_non_null(strstr(f->reply.ptr, "NodePool of a name that is too long: metadata.annotations[stowage.dev/x0]"));
+    buf_release(&body);
+}
+
 /* So many faults are not all listed: one of them mended, and the pool is let through as it was before. */
 static void test_many_faults(void **state)
 {
@@ -455,7 +531,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_list),     cmocka_unit_test(test_lists_that_hang_together),
         cmocka_unit_test(test_time),          cmocka_unit_test(test_size),
-        cmocka_unit_test(test_many_faults),
+        cmocka_unit_test(test_many_faults),   cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_long_name),     cmocka_unit_test(test_long_annotations),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
