@@ -52,6 +52,17 @@ static void test_bucket_gives_the_burst_and_then_the_rate(void **state)
     assert_in_range(taken, 300 + 1999, 300 + 2000);
 }
 
+static void test_bucket_gives_whole_tokens(void **state)
+{
+    (void)state;
+    struct bucket b = {.rate = 1, .burst = 1};
+    assert_true(bucket_take(&b, 1000));
+    assert_false(bucket_take(&b, 1500));
+    assert_false(bucket_take(&b, 1999));
+    assert_true(bucket_take(&b, 2000));
+    assert_false(bucket_take(&b, 2000));
+}
+
 static void test_bucket_holds_no_more_than_the_burst(void **state)
 {
     (void)state;
@@ -99,6 +110,7 @@ int main(void)
         cmocka_unit_test(test_jitter_takes_off_up_to_half),
         cmocka_unit_test(test_many_failures_do_not_overflow),
         cmocka_unit_test(test_bucket_gives_the_burst_and_then_the_rate),
+        cmocka_unit_test(test_bucket_gives_whole_tokens),
         cmocka_unit_test(test_bucket_holds_no_more_than_the_burst),
         cmocka_unit_test(test_due_is_when_a_token_is_there),
         cmocka_unit_test(test_random_stays_in_range),

@@ -97,9 +97,48 @@ static void test_windows(void **state)
     }
 }
 
+/* Of several that allow as many the first is reported. */
+static void test_which(void **state)
+{
+    (void)state;
+    static const struct budget equal[] = {{NODES("5")}, {NODES("2")}, {NODES("20%")}, {NODES("2")}};
+    struct node_pool p = {.has_budgets = true, .budgets = {(struct budget *)equal, 4}};
+    struct budget_answer x = budgets_judge(&p, 10, SPAN("Empty"), 0);
+    assert_int_equal(x.allowed, 2);
+    assert_int_equal(x.by, BUDGET_BY_BUDGET);
+    assert_int_equal(x.index, 1);
+}
+
+static void test_times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label;
+        struct budget budget;
+        enum budget_times want;
+    } at[] = {
+        {"no window", {NODES("0")}, BUDGET_ALWAYS},
+        {"hours without a gap", {NODES("0"), WINDOW("0 * * * *", "1h")}, BUDGET_ALWAYS},
+        {"with one of a minute", {NODES("0"), WINDOW("0 * * * *", "59m")}, BUDGET_AT_TIMES},
+        {"days without a gap", {NODES("0"), WINDOW("0 0 * * *", "24h")}, BUDGET_ALWAYS},
+        {"days of a working week", {NODES("0"), WINDOW("0 0 * * mon-fri", "24h")}, BUDGET_AT_TIMES},
+        {"and its weekend", {NODES("0"), WINDOW("0 0 * * mon-fri", "72h")}, BUDGET_ALWAYS},
+        {"days of half a year", {NODES("0"), WINDOW("0 0 * 1-6 *", "24h")}, BUDGET_AT_TIMES},
+        {"days of a month", {NODES("0"), WINDOW("0 0 1-15 * *", "24h")}, BUDGET_AT_TIMES},
+        {"for no time", {NODES("0"), WINDOW("0 * * * *", "0s")}, BUDGET_NEVER},
+        {"on no day", {NODES("0"), WINDOW("0 0 31 2 *", "1h")}, BUDGET_NEVER},
+        {"broken", {NODES("0"), WINDOW("0 0 31 2", "1h")}, BUDGET_AT_TIMES},
+    };
+    for (size_t i = 0; i < COUNT_OF(at); i++)
+        if (budget_times_of(&at[i].budget) != at[i].want)
+            fail_msg("%s: %d", at[i].label, (int)budget_times_of(&at[i].budget));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_allowed),
-                                       cmocka_unit_test(test_windows)};
+                                       cmocka_unit_test(test_windows),
+                                       cmocka_unit_test(test_which),
+                                       cmocka_unit_test(test_times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@ static sym well_known[] = {SYM_NODEPOOL,      SYM_CAPACITY_TYPE, SYM_ZONE,     S
 static const struct label_rules rules = {
     .well_known = {well_known, COUNT_OF(well_known)}, .domains = domains, .domain_count = 2};
 
+#define L61 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define L63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 static void test_qualified_names(void **state)
@@ -30,6 +31,8 @@ static void test_qualified_names(void **state)
         {L63 "a", false},
         {"a.b/c", true},
         {"x/" L63, true},
+        {L63 "." L63 "." L63 "." L61 "/x", true},
+        {L63 "." L63 "." L63 "." L61 "a/x", false},
         {"test.com.com}", false},
         {"Test.com/test", false},
         {"test/test/test", false},

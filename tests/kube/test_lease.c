@@ -321,6 +321,7 @@ static void test_durations_that_cannot_work_are_refused(void **state)
         {"not whole seconds", 2500, 1500, 300},
         {"deadline as long as the lease", 2000, 2000, 300},
         {"retry as long as the deadline", 15000, 10000, 9000},
+        {"deadline of exactly 1.2 retries", 15000, 12000, 10000},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct lease_config config = {.ns = SPAN("n"),

@@ -59,6 +59,49 @@ static void test_predicates(void **state)
     assert_false(pod_is_static(&(struct pod){OWNED(replica_owner)}));
 }
 
+/* Which pods no scheduler has looked at yet. */
+static void test_unseen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label;
+        struct pod pod;
+        bool unseen;
+    } at[] = {
+        {"new", {.node = SYM_NONE}, true},
+        {"of a ReplicaSet", {OWNED(replica_owner)}, true},
+        {"bound", {.node = 1}, false},
+        {"nominated", {.nominated_node = 1}, false},
+        {"unschedulable", {.unschedulable = true}, false},
+        {"gated", {.gated = true}, false},
+        {"of a DaemonSet", {OWNED(daemon_owner)}, false},
+        {"mirror pod", {OWNED(node_owner)}, false},
+        {"terminating", {.meta = {.deleted = 1}}, false},
+        {"failed", {.phase = POD_FAILED}, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(at); i++)
+        if (pod_is_unseen(&at[i].pod) != at[i].unseen)
+            fail_msg("%s: %s", at[i].label, at[i].unseen ? "seen" : "unseen");
+}
+
+static void test_same_controller(void **state)
+{
+    (void)state;
+    static struct owner web = {.kind = SYM_KIND_REPLICA_SET, .name = SPAN_INIT("web"), .controller = true},
+                        api = {.kind = SYM_KIND_REPLICA_SET, .name = SPAN_INIT("api"), .controller = true},
+                        set = {.kind = SYM_KIND_STATEFUL_SET, .name = SPAN_INIT("web"), .controller = true},
+                        no_controller = {.kind = SYM_KIND_REPLICA_SET, .name = SPAN_INIT("web")};
+#define OF(o, namespace) {.meta = {.ns = SPAN_INIT(namespace), .owners = {&(o), 1}}}
+    static const struct pod one = OF(web, "a"), twin = OF(web, "a"), other = OF(api, "a"), kind = OF(set, "a"),
+                            elsewhere = OF(web, "b"), loose = OF(no_controller, "a");
+    assert_true(pod_same_controller(&one, &twin));
+    assert_false(pod_same_controller(&one, &other));
+    assert_false(pod_same_controller(&one, &kind));
+    assert_false(pod_same_controller(&one, &elsewhere));
+    assert_false(pod_same_controller(&one, &loose));
+    assert_false(pod_same_controller(&loose, &loose));
+}
+
 static void test_do_not_disrupt(void **state)
 {
     (void)state;
@@ -118,6 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predicates),
+        cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_same_controller),
         cmocka_unit_test(test_do_not_disrupt),
         cmocka_unit_test(test_keep),
     };

@@ -104,12 +104,70 @@ static void ranks_have_no_gaps(void **state)
     arena_release(&a);
 }
 
+#define AT(minutes) (INT64_C(1000) * MS_HOUR + (minutes) * MS_MINUTE)
+#define MET(type_, status_, minutes) {.type = SPAN_INIT(type_), .status = CONDITION_##status_, .reason = SPAN_INIT("Full"), \
+                                      .transition = AT(minutes)}
+
+/* A node that was made at minute 0, asked about at minute 60. Ready=False is due after 30 minutes, Disk=True after 10; next: the
+ * minute, 0: none; score: in half hours. */
+static const struct {
+    const char *label;
+    struct condition conditions[3];
+    uint32_t count;
+    enum condition_status reboot; /* condition Rebooting of the claim, since minute 50 */
+    bool has_reboot, due;
+    const char *condition;
+    int next;
+    double score;
+} met[] = {
+    {"nothing", {{.transition = 0}}, 0, CONDITION_TRUE, false, false, NULL, 0, 0},
+    {"for an hour", {MET("Ready", FALSE, 0)}, 1, CONDITION_TRUE, false, true, "Ready", 0, 1},
+    {"exactly as long as it may", {MET("Ready", FALSE, 30)}, 1, CONDITION_TRUE, false, true, "Ready", 0, 0},
+    {"a minute less", {MET("Ready", FALSE, 31)}, 1, CONDITION_TRUE, false, false, NULL, 61, 0},
+    {"another status", {MET("Ready", UNKNOWN, 0)}, 1, CONDITION_TRUE, false, false, NULL, 0, 0},
+    {"a good one", {MET("Disk", FALSE, 0)}, 1, CONDITION_TRUE, false, false, NULL, 0, 0},
+    {"since before it was made", {MET("Ready", FALSE, -99)}, 1, CONDITION_TRUE, false, true, "Ready", 0, 1},
+    {"the next is the soonest", {MET("Ready", FALSE, 45), MET("Disk", TRUE, 55)}, 2, CONDITION_TRUE, false, false, NULL, 65, 0},
+    {"in either order", {MET("Disk", TRUE, 55), MET("Ready", FALSE, 45)}, 2, CONDITION_TRUE, false, false, NULL, 65, 0},
+    {"what is due comes first, the next is said beside it", {MET("Disk", TRUE, 50), MET("Ready", FALSE, 45)}, 2, CONDITION_TRUE, false, true,
+     "Disk", 75, 1},
+    {"the highest score counts, not the last", {MET("Disk", TRUE, 20), MET("Ready", FALSE, 30)}, 2, CONDITION_TRUE, false, true, "Disk", 0, 2},
+    {"in either order", {MET("Ready", FALSE, 30), MET("Disk", TRUE, 20)}, 2, CONDITION_TRUE, false, true, "Disk", 0, 2},
+    {"a reboot that has ended starts the wait anew", {MET("Ready", FALSE, 0)}, 1, CONDITION_FALSE, true, false, NULL, 80, 0},
+    {"one that is under way does not", {MET("Ready", FALSE, 0)}, 1, CONDITION_TRUE, true, true, "Ready", 0, 1},
+    {"nor one that ended before", {MET("Ready", FALSE, 55)}, 1, CONDITION_FALSE, true, false, NULL, 85, 0},
+};
+
+static void what_a_node_meets(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct buf b = {0};
+    struct repair_policies policies;
+    struct repair_text items[] = {FALLBACK, OTHER("True", "Full", "10m", "5m", 10, "ReplaceNode")};
+    arena_init(&a, 0);
+    assert_true(repair_policies_make(&a, &(struct repair_texts){items, 2}, &policies, &b));
+    for (size_t i = 0; i < COUNT_OF(met); i++) {
+        struct node n = {.meta = {.created = AT(0)}, .conditions = {(struct condition *)met[i].conditions, met[i].count}};
+        struct condition rebooting = {.type = SPAN("Rebooting"), .status = met[i].reboot, .transition = AT(50)};
+        struct node_claim c = {.conditions = {&rebooting, met[i].has_reboot}};
+        struct repair_answer x = repair_resolve(&policies, &n, &c, AT(60));
+        wall_ms next = met[i].next != 0 ? AT(met[i].next) : 0;
+        double over = x.score - met[i].score;
+        if (x.due != met[i].due || x.next != next || (x.due && (over > 1e-6 || over < -1e-6)) ||
+            (x.due && !span_eq(x.condition_type, span_of(met[i].condition))))
+            fail_msg("%s: due %d by %.*s, next %lld, score %f", met[i].label, x.due, SPAN_ARG(x.condition_type), (long long)x.next, x.score);
+    }
+    arena_release(&a);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(the_whole_policy_is_told),
         cmocka_unit_test(ranks_have_no_gaps),
+        cmocka_unit_test(what_a_node_meets),
     };
     return cmocka_run_group_tests_name("repair", tests, NULL, NULL);
 }

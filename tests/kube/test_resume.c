@@ -139,6 +139,41 @@ static void test_a_version_that_stays_refused_is_given_up(void **state)
     assert_int_equal(resume_after(&r, &refused, 0).next, RESUME_LIST);
 }
 
+static void test_429_is_no_refusal_of_the_version(void **state)
+{
+    (void)state;
+    const struct resume_end busy = {.status = 429, .retry_after_s = 1};
+    struct resume r;
+    resume_init(&r, FIRST, MAX, PAGE);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(resume_after(&r, &busy, 0).next, RESUME_WATCH);
+}
+
+static void test_a_stream_that_worked_and_broke_is_asked_for_soon(void **state)
+{
+    (void)state;
+    const struct resume_end fails = {.status = 500, .retry_after_s = -1};
+    struct resume r;
+    resume_init(&r, FIRST, MAX, PAGE);
+    assert_int_equal(resume_after(&r, &fails, 0).delay, FIRST);
+    assert_int_equal(resume_after(&r, &fails, 0).delay, 2 * FIRST);
+    struct resume_end broke = {.status = 500, .retry_after_s = -1, .lived = 60000, .heard = true};
+    assert_int_equal(resume_after(&r, &broke, 0).delay, FIRST);
+}
+
+static void test_401_of_a_page_goes_on_at_the_page(void **state)
+{
+    (void)state;
+    const struct resume_end denied = {.listing = true, .status = 401, .retry_after_s = -1};
+    struct resume r;
+    resume_init(&r, FIRST, MAX, PAGE);
+    for (int i = 0; i < 3; i++) {
+        struct resume_step step = resume_after(&r, &denied, 0);
+        assert_int_equal(step.next, RESUME_PAGE);
+        assert_true(step.credentials);
+    }
+}
+
 static void test_a_server_that_is_back_is_asked_soon(void **state)
 {
     (void)state;
@@ -175,6 +210,9 @@ int main(void)
         cmocka_unit_test(test_410_after_every_list_waits_longer_and_longer),
         cmocka_unit_test(test_pages_shrink_to_one_and_grow_back),
         cmocka_unit_test(test_a_version_that_stays_refused_is_given_up),
+        cmocka_unit_test(test_429_is_no_refusal_of_the_version),
+        cmocka_unit_test(test_a_stream_that_worked_and_broke_is_asked_for_soon),
+        cmocka_unit_test(test_401_of_a_page_goes_on_at_the_page),
         cmocka_unit_test(test_a_server_that_is_back_is_asked_soon),
         cmocka_unit_test(test_401_again_waits_and_reads_again),
     };

@@ -109,6 +109,8 @@ static const struct {
      PLAIN "; o: spec: cannot set both 'price' and 'priceAdjustment'"},
     {"not a price", OVERLAY("o", ALL ", price: \".5\""),
      PLAIN "; o: spec.price: \".5\" is not a price like \"0.25\""},
+    {"not a price: no digit behind the point", OVERLAY("o", ALL ", price: \"1.\""),
+     PLAIN "; o: spec.price: \"1.\" is not a price like \"0.25\""},
     {"not an adjustment", OVERLAY("o", ALL ", priceAdjustment: \"-101%\""),
      PLAIN "; o: spec.priceAdjustment: \"-101%\" is not an adjustment like \"+0.05\" or \"-10%\""},
     {"a resource that cannot be changed", OVERLAY("o", ALL ", capacity: {cpu: 1}"),
