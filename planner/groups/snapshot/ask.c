@@ -15,26 +15,11 @@ static const struct attempt *strict_of(const struct snapshot *s, uint32_t class_
     return &s->world->classes.attempts[class_of(s, class_id)->first_strict];
 }
 
-static bool same_address(sym a, sym b)
-{
-    return a == SYM_NONE || b == SYM_NONE || a == b;
-}
-
-static bool ports_clash(struct host_ports a, struct host_ports b)
-{
-    for (uint32_t i = 0; i < a.count; i++)
-        for (uint32_t j = 0; j < b.count; j++)
-            if (a.items[i].port == b.items[j].port && a.items[i].protocol == b.items[j].protocol &&
-                same_address(a.items[i].ip, b.items[j].ip))
-                return true;
-    return false;
-}
-
 static bool ports_taken(const struct snapshot *s, const struct node_state *n, uint32_t class_id)
 {
-    struct host_ports wanted = class_of(s, class_id)->example->ports;
+    struct host_ports wanted = s->classes[class_id].ports;
     for (uint32_t i = 0; wanted.count != 0 && i < n->count; i++)
-        if (ports_clash(wanted, n->pods[i]->ports))
+        if (ports_conflict(wanted, n->pods[i]->ports))
             return true;
     return false;
 }
@@ -95,7 +80,7 @@ static enum refusal refusal_alone(struct snapshot *s, const struct node_state *n
         return REFUSAL_TAINT;
     if (!(suits & SUIT_LABELS))
         return REFUSAL_LABELS;
-    if (s->classes[class_id].ports && ports_taken(s, n, class_id))
+    if (ports_taken(s, n, class_id))
         return REFUSAL_PORTS;
     if (lacking(s, n, class_id, 0) < s->world->column_count)
         return REFUSAL_ROOM;

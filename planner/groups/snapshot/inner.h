@@ -36,7 +36,7 @@ struct node_state {
 
 struct class_state {
     uint32_t want; /* + 1; 0: not yet worked out */
-    bool ports;
+    struct host_ports ports; /* sorted */
     uint64_t *open; /* by node: not known to be refused for something that only gets worse */
     uint32_t words, open_count, cursor; /* into the loosened of the epoch */
     uint32_t epoch;

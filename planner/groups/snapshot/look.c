@@ -174,7 +174,7 @@ uint32_t snapshot_want_of(struct snapshot *s, uint32_t class_id)
     }
     if (is_new)
         s->wants[id] = p;
-    k->ports = p->ports.count != 0;
+    k->ports = ports_sorted(s->arena, p->ports);
     k->want = id + 1;
     return id;
 }

@@ -156,6 +156,56 @@ static void test_words(void **state)
     scene_release(&s);
 }
 
+#define ON_PORT(name_, port_, ip_, protocol_)                                                                          \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", namespace: default, uid: " name_ "}\nspec: {containers: [{name: c, "  \
+    "ports: [{containerPort: 80, hostPort: " port_ ", hostIP: " ip_ ", protocol: " protocol_ "}]}]}\nstatus: {phase: Pending, "      \
+    "conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+
+/* A port of a host is taken for a protocol and an address; 0.0.0.0 is each of them. */
+static void test_ports(void **state)
+{
+    (void)state;
+    struct scene s;
+    scene_init(&s, NODE("n1", "8", "", "") ON_PORT("p", "8080", "10.0.0.1", "TCP") ON_PORT("same", "8080", "10.0.0.1", "TCP")
+                       ON_PORT("all", "8080", "0.0.0.0", "TCP") ON_PORT("other", "8080", "10.0.0.2", "TCP")
+                           ON_PORT("udp", "8080", "10.0.0.1", "UDP") ON_PORT("next", "8081", "10.0.0.1", "TCP")
+                           ON_PORT("usual", "8080", "10.0.0.1", "''"));
+    stand(&s);
+    const struct pod *p = pod_of(&s, "p");
+    const char *taken = "node(s) didn't have free ports for the requested pod ports";
+    snapshot_place(s.r.snapshot, row_of(&s, "n1"), p, snapshot_class_of(s.w, p));
+    assert_string_equal(refusal(&s, "n1", "same"), taken);
+    assert_string_equal(refusal(&s, "n1", "all"), taken);
+    assert_string_equal(refusal(&s, "n1", "other"), "");
+    assert_string_equal(refusal(&s, "n1", "udp"), "");
+    assert_string_equal(refusal(&s, "n1", "next"), "");
+    p = pod_of(&s, "all");
+    snapshot_unplace(s.r.snapshot, row_of(&s, "n1"), pod_of(&s, "p"));
+    snapshot_place(s.r.snapshot, row_of(&s, "n1"), p, snapshot_class_of(s.w, p));
+    assert_string_equal(refusal(&s, "n1", "other"), taken);
+    assert_string_equal(refusal(&s, "n1", "usual"), taken); /* TCP where nothing is said */
+    assert_string_equal(refusal(&s, "n1", "udp"), "");
+    scene_release(&s);
+}
+
+/* Which taints keep pods off, and which pods tolerate a cordon. */
+static void test_taints(void **state)
+{
+    (void)state;
+    struct scene s;
+    scene_init(&s, NODE("n1", "8", "", "taints: [{key: k, effect: NoExecute}]") NODE("n2", "8", "", "taints: [{key: k, effect: "
+                       "PreferNoSchedule}]") NODE("n3", "8", "", "unschedulable: true")
+                       POD("p1", "a", "1", "") POD("p2", "b", "1", "tolerations: [{key: k, operator: Exists, effect: NoExecute}], ")
+                           POD("p3", "c", "1", "tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}], "));
+    stand(&s);
+    assert_string_equal(refusal(&s, "n1", "p1"), "node(s) had untolerated taint(s)");
+    assert_string_equal(refusal(&s, "n1", "p2"), "");
+    assert_string_equal(refusal(&s, "n2", "p1"), "");
+    assert_string_equal(refusal(&s, "n3", "p1"), "node(s) were unschedulable");
+    assert_string_equal(refusal(&s, "n3", "p3"), "");
+    scene_release(&s);
+}
+
 /* Both ways: who wants to be alone, and whoever comes to it. */
 static void test_apart(void **state)
 {
@@ -475,7 +525,8 @@ int main(void)
         cmocka_unit_test(test_words),           cmocka_unit_test(test_apart),
         cmocka_unit_test(test_spread_over_what_stands), cmocka_unit_test(test_in_turn),
         cmocka_unit_test(test_expanders),       cmocka_unit_test(test_price),
-        cmocka_unit_test(test_price_prefers_a_size), cmocka_unit_test(test_old_nodes_count),
+        cmocka_unit_test(test_price_prefers_a_size), cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_taints), cmocka_unit_test(test_old_nodes_count),
         cmocka_unit_test(test_max_size_and_limits),
         cmocka_unit_test(test_skipped),         cmocka_unit_test(test_balanced),
         cmocka_unit_test(test_zero_or_max),     cmocka_unit_test(test_salvo),
