@@ -1,4 +1,5 @@
 /* What the methods decide (spec disruption 1 and 8, scenarios by their numbers): commands and notes as text. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -387,6 +388,51 @@ static void what_is_saved(void **state)
     deciding_release(&x);
 }
 
+/* The time until a move has paid for itself: of one that is not priced, for the minutes in which both run. */
+static void when_it_has_paid(void **state)
+{
+    (void)state;
+    static const struct plan_claim dear[] = {{.price = 0.6}}, two[] = {{.price = 0.2}, {.price = 0.4}}, unknown[] = {{.price = NAN}};
+    static const struct {
+        const char *label;
+        enum disruption_decision decision;
+        const struct plan_claim *by;
+        uint32_t count;
+        double savings;
+        span_ms want;
+    } rows[] = {
+        {"what is deleted costs nothing", DECIDE_DELETE, NULL, 0, 0.1, 0},
+        {"what saves nothing never pays", DECIDE_DELETE, NULL, 0, 0, -1},
+        {"nor what costs more", DECIDE_DELETE, NULL, 0, -0.1, -1},
+        {"three minutes at six times the savings", DECIDE_REPLACE, dear, 1, 0.1, 6 * DISRUPTION_OVERLAP_MS},
+        {"of all replacements", DECIDE_REPLACE, two, 2, 0.1, 6 * DISRUPTION_OVERLAP_MS},
+        {"a replacement that saves nothing", DECIDE_REPLACE, dear, 1, 0, -1},
+        {"that costs more", DECIDE_REPLACE, dear, 1, -0.1, -1},
+        {"whose price is not known", DECIDE_REPLACE, unknown, 1, NAN, -1},
+        {"longer than anybody lives", DECIDE_REPLACE, dear, 1, 1e-300, -1},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct disruption_command c = {.decision = rows[i].decision, .replacements = rows[i].by, .replacement_count = rows[i].count,
+                                       .savings = rows[i].savings};
+        span_ms off = disruption_payback(&c) - rows[i].want;
+        if (off < -1 || off > 1 || (rows[i].want < 0 && off != 0))
+            fail_msg("%s: %lld", rows[i].label, (long long)disruption_payback(&c));
+    }
+}
+
+/* A method that is passed over is not asked: the next one is. */
+static void who_is_passed_over(void **state)
+{
+    (void)state;
+    struct deciding x;
+    deciding_init(&x, D_ANY D_NODE("n1", D_EMPTY) D_NODE("n2", D_DRIFTED) D_POD("a", "n2", "1", ""));
+    x.o.passed_over = 1u << METHOD_EMPTINESS;
+    struct span got = deciding_commands(&x);
+    assert_false(span_contains(got, SPAN("n1")));
+    assert_true(span_contains(got, SPAN("n2")));
+    deciding_release(&x);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -400,6 +446,8 @@ int main(void)
         cmocka_unit_test(a_full_reservation_blocks),
         cmocka_unit_test(a_budget_that_holds_somebody_back_is_known),
         cmocka_unit_test(what_is_saved),
+        cmocka_unit_test(when_it_has_paid),
+        cmocka_unit_test(who_is_passed_over),
     };
     return cmocka_run_group_tests_name("disruption", tests, NULL, NULL);
 }
