@@ -39,6 +39,7 @@ static const struct {
     {"206: stuck for more than a minute: not waited for",
      {ENDING("app", "2026-01-02T03:03:04Z", ""), OWNED("ds", "DaemonSet", "")},
      0, {DRAIN_LEAVE, DRAIN_EVICT}, {0}, 1},
+    {"206: a minute: still waited for", {ENDING("app", "2026-01-02T03:03:05Z", "")}, 0, {DRAIN_WAIT}, {0}, 1},
     {"206: 59 s: waited for", {ENDING("app", "2026-01-02T03:03:06Z", "")}, 0, {DRAIN_WAIT}, {0}, 1},
     {"204: who tolerates the taint stays",
      {POD("agent", ", tolerations: [{operator: Exists}]")}, 0, {DRAIN_LEAVE}, {0}, 0},
@@ -150,8 +151,34 @@ static void what_is_said(void **state)
     }
 }
 
+/* When a drain has to look at a pod again though nothing changes. */
+static void when_time_alone_decides(void **state)
+{
+    static const struct {
+        const char *label, *pod;
+        span_ms deadline, want; /* from NOW; 0: none */
+    } at[] = {
+        {"never", POD("a", ", terminationGracePeriodSeconds: 30"), 0, 0},
+        {"as it is forced", POD("a", ", terminationGracePeriodSeconds: 30"), 100 * MS_SECOND, 70 * MS_SECOND + 1},
+        {"it is forced already", POD("a", ", terminationGracePeriodSeconds: 30"), 20 * MS_SECOND, 0},
+        {"without a grace it never is", POD("a", ""), 100 * MS_SECOND, 0},
+        {"as it is stuck", ENDING("a", NOW_TEXT, ""), 0, MS_MINUTE + 1},
+        {"it is stuck already", ENDING("a", HOUR_AGO, ""), 0, 0},
+        {"one that is ending is not forced", ENDING("a", NOW_TEXT, ", terminationGracePeriodSeconds: 30"), 40 * MS_SECOND, MS_MINUTE + 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        objects_begin();
+        wall_ms got = drain_due(pod_of(at[i].pod), at[i].deadline != 0 ? NOW + at[i].deadline : 0, NOW);
+        if (got != (at[i].want != 0 ? NOW + at[i].want : 0))
+            fail_msg("%s: in %lld ms", at[i].label, (long long)(got - NOW));
+        objects_clear();
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(picks), cmocka_unit_test(what_is_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(picks), cmocka_unit_test(what_is_said),
+                                       cmocka_unit_test(when_time_alone_decides)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,8 @@ static const struct {
     {"deleted already", PLAIN_NODE,
      CLAIM(CONSOLIDATABLE, ", deletionTimestamp: '" NOW_TEXT "'"), PLAIN_POOL, NULL, NULL, false,
      EMPTY_LEAVING},
+    {"its machine is going", PLAIN_NODE, CLAIM(CONSOLIDATABLE ", {type: InstanceTerminating, status: 'True', reason: R}", ""), PLAIN_POOL,
+     NULL, NULL, false, EMPTY_LEAVING},
     {"not registered", "metadata: {name: m, uid: m}\n", PLAIN_CLAIM, PLAIN_POOL, NULL, NULL,
      false, EMPTY_NOT_REGISTERED},
     {"not initialised", REGISTERED_NODE, PLAIN_CLAIM, PLAIN_POOL, NULL, NULL, false,

@@ -133,10 +133,27 @@ static void the_next_list_decides(void **state)
     }
 }
 
+/* When the next watch has been broken for long enough: what is over and what is whole are not waited for. */
+static void the_next_verdict_is_known(void **state)
+{
+    (void)state;
+    struct snapshot s = {0};
+    assert_int_equal(guards_due(&s, NOW), INT64_MAX);
+    assert_int_equal(guards_due(&s, 0), INT64_MAX);
+    s.state[KIND_POD].broken_since = NOW - 10;
+    assert_int_equal(guards_due(&s, NOW), NOW - 10 + GUARDS_BROKEN_MS);
+    s.state[KIND_NODE].broken_since = NOW - 20;
+    s.state[KIND_NODE_CLAIM].broken_since = NOW - 5;
+    assert_int_equal(guards_due(&s, NOW), NOW - 20 + GUARDS_BROKEN_MS);
+    assert_int_equal(guards_due(&s, NOW - 20 + GUARDS_BROKEN_MS), NOW - 10 + GUARDS_BROKEN_MS);
+    assert_int_equal(guards_due(&s, NOW - 5 + GUARDS_BROKEN_MS), INT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts),
+        cmocka_unit_test(the_next_verdict_is_known),
         cmocka_unit_test(each_watch_stops_what_needs_it),
         cmocka_unit_test(lost_nodes_stop_what_begins_and_what_has_no_node),
         cmocka_unit_test(the_next_list_decides),

@@ -205,8 +205,40 @@ static void test_random(void **unused)
     objects_clear();
 }
 
+/* One of them is another object, or its time has come: then it is judged again. */
+static void test_what_it_hangs_on(void **unused)
+{
+    (void)unused;
+    static const struct pod *pods[1];
+    objects_begin();
+    pods[0] = pod_of("metadata: {name: x, namespace: d, uid: x, annotations: {karpenter.sh/do-not-disrupt: 5s}}\nspec: {nodeName: m}\n"
+                     "status: {phase: Running, startTime: '" NOW_TEXT "'}\n");
+    const struct kept_since since = {.scratch = objects_arena()};
+    struct kept_verdict k = {.judged = false};
+    struct pod_budgets none = pod_budgets_make(objects_arena(), NULL, 0);
+    struct empty_facts f = {.node = node_of(NODE), .claim = claim_of(CLAIM), .pool = pool_of(POOL), .pods = pods, .pod_count = 1,
+                            .budgets = &none, .now = NOW};
+    assert_true(kept_verdict_judge(&k, &since, &f));
+    assert_int_equal(k.answer.verdict, EMPTY_POD_DO_NOT_DISRUPT);
+    assert_false(kept_verdict_judge(&k, &since, &f));
+    f.now = NOW + 4999;
+    assert_false(kept_verdict_judge(&k, &since, &f));
+    f.claim = claim_of(CLAIM);
+    assert_true(kept_verdict_judge(&k, &since, &f));
+    f.pool = pool_of(POOL);
+    assert_true(kept_verdict_judge(&k, &since, &f));
+    f.node = node_of(NODE);
+    assert_true(kept_verdict_judge(&k, &since, &f));
+    assert_false(kept_verdict_judge(&k, &since, &f));
+    f.now = NOW + 5000;
+    assert_true(kept_verdict_judge(&k, &since, &f));
+    assert_int_equal(k.answer.verdict, EMPTY_HAS_PODS);
+    kept_verdict_release(&k);
+    objects_clear();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_what_it_hangs_on)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,6 +254,20 @@ static void expect_condition(struct sim *s, const char *type, const char *want)
     json_decref(q);
 }
 
+/* Its status is Cluster Autoscaler's where Stowage does not go by quotas. */
+static void a_quota_is_left_alone_without_the_flag(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, "apiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityQuota\nmetadata: {name: few}\n"
+            "spec: {limits: {resources: {nodes: 1}}}\n");
+    load(s, deployment_yaml("web", 2, "2500m", "")); /* one a node */
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    expect_quota(s, "status", "");
+    end();
+}
+
 /* Whose status says whether it counts, and what of it is used. */
 static void a_quota_says_how_much_is_used(void **state)
 {
@@ -267,6 +281,8 @@ static void a_quota_says_how_much_is_used(void **state)
     expect_condition(s, "Reconciled", "True ReconciliationSucceeded: CapacityQuota successfully reconciled");
     expect_quota(s, "status.used.resources", "{\"cpu\":\"0\",\"nodes\":\"0\"}");
     load(s, deployment_yaml("web", 4, "2500m", "")); /* one a node */
+    load(s, "apiVersion: v1\nkind: Node\nmetadata: {name: other, labels: {pool: b}}\n"
+            "status: {capacity: {cpu: 64}, allocatable: {cpu: 1}}\n"); /* of another pool */
     load(s, "apiVersion: v1\nkind: Node\nmetadata: {name: unreal, labels: {pool: a, type: virtual-kubelet}}\n"
             "status: {capacity: {cpu: 64}, allocatable: {cpu: 1}}\n");
     run_for(s, 1 * MS_MINUTE);
@@ -445,6 +461,7 @@ int main(void)
         cmocka_unit_test(scenario_101_when_the_first_of_two_cannot_grow_the_second_waits_for_the_next_pass),
         cmocka_unit_test(a_quota_bounds_growth_until_it_is_raised),
         cmocka_unit_test(a_quota_says_how_much_is_used),
+        cmocka_unit_test(a_quota_is_left_alone_without_the_flag),
         cmocka_unit_test(scenarios_152_and_153_a_pod_has_ten_minutes_and_keeps_the_node_if_it_stays),
         cmocka_unit_test(scenarios_154_and_200_a_pod_of_a_daemon_set_keeps_no_node),
         cmocka_unit_test(scenario_199_a_node_that_cannot_be_marked_stays_and_the_empty_ones_go),
