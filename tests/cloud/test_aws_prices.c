@@ -36,6 +36,24 @@ static bool read(struct arena *a, enum list list, const char *text, struct aws_p
     }
 }
 
+/* A price is digits and a point, and of this world. */
+static void what_is_a_price(void **state)
+{
+    static const struct {
+        const char *text;
+        double price; /* below 0: it is none */
+    } texts[] = {{"0.096", 0.096}, {"1", 1}, {"0", 0}, {"999999999", 999999999}, {"1000000000", -1}, {"", -1}, {"nan", -1},
+                 {"0x10", -1}, {"1e5", -1}, {"-1", -1}, {"+1", -1}, {"1.2.3", -1}, {" 1", -1},
+                 {"0.00000000000000000000000000000000000000000000000000000000000001", -1}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        double price;
+        bool is = aws_price_parse(span_of(texts[i].text), &price);
+        if (is != (texts[i].price >= 0) || (is && (price < texts[i].price - 1e-9 || price > texts[i].price + 1e-9)))
+            fail_msg("\"%s\" is %s", texts[i].text, is ? "a price" : "none");
+    }
+}
+
 static const struct {
     const char *label, *text;
     double price; /* of m5.large; 0: none is taken */
@@ -162,7 +180,7 @@ static void what_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(price_lists),
+        cmocka_unit_test(what_is_a_price), cmocka_unit_test(price_lists),
         cmocka_unit_test(spot_prices),
         cmocka_unit_test(what_is_refused),
     };

@@ -153,6 +153,28 @@ static void offers_one(void **state)
     }
 }
 
+/* Pods are planned by what the pool says: a taint has to be stated there, with its effect, or as one of the start. */
+static void taints_have_to_be_stated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *of_pool, *want;
+    } rows[] = {
+        {"as it is", "{key: gpu, effect: NoSchedule}", "m4[a 0.116]"},
+        {"with another effect", "{key: gpu, effect: NoExecute}", ""},
+        {"with another key", "{key: cpu, effect: NoSchedule}", ""},
+        {"as one of the start", "], startupTaints: [{key: gpu, effect: NoSchedule}", "m4[a 0.116]"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct desk d;
+        begin(&d, "", rows[i].of_pool);
+        add(&d, "md", MEMBER, SIZE TYPE("a"), "template: {spec: {taints: [{key: gpu, effect: NoSchedule}]}}");
+        make_with(&d, NULL);
+        expect(&d, rows[i].label, rows[i].want, "");
+        end(&d);
+    }
+}
+
 static void those_alike_are_one_type(void **state)
 {
     (void)state;
@@ -206,7 +228,7 @@ static void prices_may_be_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offers_one),
+        cmocka_unit_test(offers_one), cmocka_unit_test(taints_have_to_be_stated),
         cmocka_unit_test(those_alike_are_one_type),
         cmocka_unit_test(prices_may_be_listed),
     };
