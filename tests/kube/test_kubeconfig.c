@@ -169,6 +169,8 @@ static const struct {
     {"no scheme", FRAME("server: 'h:6443'", "token: x"), {"cluster \"k\"", "https://", "h:6443"}},
     {"no host", FRAME("server: 'https:///x'", "token: x"), {"cluster \"k\"", "plain URL", "f"}},
     {"a query", FRAME("server: 'https://h/?x'", "token: x"), {"cluster \"k\"", "plain URL", "f"}},
+    {"credentials", FRAME("server: 'https://u:p@h'", "token: x"), {"cluster \"k\"", "plain URL", "f"}},
+    {"a part of a page", FRAME("server: 'https://h/#x'", "token: x"), {"cluster \"k\"", "plain URL", "f"}},
     {"a line break",
      FRAME("server: \"https://h\\nX: y\"", "token: x"),
      {"cluster \"k\"", "plain URL", "f"}},
