@@ -25,9 +25,9 @@ static void sink_begin(void *user, enum kind k)
     store_list_begin(((struct engine *)user)->store, k);
 }
 
-static void sink_end(void *user, enum kind k)
+static void sink_end(void *user, enum kind k, bool asked)
 {
-    store_list_end(((struct engine *)user)->store, k);
+    store_list_end_as(((struct engine *)user)->store, k, asked);
 }
 
 static void sink_event(void *user, enum kind k, enum watch_event what, struct doc_value object)

@@ -48,12 +48,12 @@ typedef void api_done(void *user, const struct api_result *result);
 
 enum watch_event { WATCH_PUT, WATCH_DELETE };
 
-/* What a watch tells. A LIST is begin, put…, end: what was not put in between is gone. `object` is
- * valid during the call. */
+/* What a watch tells. A LIST is begin, put…, end: what was not put in between is gone. `asked`: it was
+ * asked for by relist. `object` is valid during the call. */
 struct api_sink {
     void *user;
     void (*list_begin)(void *user, enum kind k);
-    void (*list_end)(void *user, enum kind k);
+    void (*list_end)(void *user, enum kind k, bool asked);
     void (*event)(void *user, enum kind k, enum watch_event e, struct doc_value object);
     /* The stream ended abnormally (err set) or works again (NULL). Ordinary ends are not told. */
     void (*state)(void *user, enum kind k, const struct err *broken);
@@ -70,8 +70,10 @@ struct api_ops {
     /* LIST, then WATCH, for ever: resumed, and listed again when it must be. Once a kind. One that is
      * optional and that the API server does not know is listed empty and asked for now and then. */
     void (*watch)(struct api *api, enum kind k, const struct api_sink *sink);
-    /* A watched kind is listed once more, soon: for who doubts what the last LIST showed. Its watch goes
-     * on from there and is not told to be broken. Any thread. */
+    /* A watched kind is listed once more, soon, from its first page: for who doubts what the last LIST
+     * showed. Each request of this LIST, and of the watch that goes on from it, opens a new connection: what
+     * answered wrongly may be behind an old one. A LIST under way is given up for it. The watch is not
+     * told to be broken. Any thread. */
     void (*relist)(struct api *api, enum kind k);
 };
 

@@ -32,6 +32,8 @@ struct watch {
     bool other_lacks; /* the API server does not have the kind's other version either; as of this attempt */
     bool absent; /* the API server does not know the kind; the sink was told of an empty list */
     bool fresh;  /* the last connection went silent */
+    bool asked;  /* the LIST under way, or to come, was asked for by relist */
+    bool apart;  /* … and so new connections are opened for it, and for the stream that follows */
     bool opened_once;
     char version[VERSION_MAX];
     struct buf cont; /* `continue` of the next page */
@@ -76,19 +78,27 @@ static void tell_works(struct watch *w)
         log_info(log, "api", "%s are watched again", kind_info(w->kind)->plural);
 }
 
+static void tell_list_end(struct watch *w)
+{
+    bool asked = w->asked;
+    w->asked = false;
+    w->sink.list_end(w->sink.user, w->kind, asked);
+}
+
 /* A kind whose definition is not installed has no objects: whoever waits for all kinds to be listed
  * waits for no person to install it. */
 static void tell_absent(struct watch *w)
 {
     struct client *c = client_of(w);
-    if (w->absent)
+    bool known = w->absent;
+    if (known && !w->asked)
         return;
     w->absent = true;
     w->sink.list_begin(w->sink.user, w->kind);
-    w->sink.list_end(w->sink.user, w->kind);
+    tell_list_end(w);
     atomic_store_explicit(&c->absent[w->kind], true, memory_order_relaxed);
     tell_works(w);
-    if (c->policy.log != NULL)
+    if (c->policy.log != NULL && !known)
         log_warn(c->policy.log, "api", "this cluster has no %s (%s): going on without, looking again now and then; %s",
                  kind_info(w->kind)->plural, kind_info(w->kind)->api_version,
                  kind_is_machines(w->kind) ? "they come with Cluster API"
@@ -124,17 +134,39 @@ static void go_on(struct watch *w, enum resume_next next, span_ms delay)
     w->due = client_of(w)->now + delay;
 }
 
-/* False when the page is not one. */
-static bool take_page(struct watch *w, const struct doc *doc)
+/* The items of a page, if it is a list of the kind. An API server prints an empty list as [], from its
+ * storage and from its watch cache: whatever prints null is none. */
+static bool find_items(const struct watch *w, struct doc_value root, struct doc_value *items, struct err *err)
+{
+    const struct kind_info *info = kind_info(w->kind);
+    const char *version = client_of(w)->older[w->kind] ? kind_older(w->kind) : info->api_version;
+    struct span kind = doc_text_at(root, SPAN("kind")), item_kind = kind;
+    struct span has = doc_text_at(root, SPAN("apiVersion"));
+    bool is_list = span_has_suffix(kind, SPAN("List"));
+    item_kind.len -= is_list ? strlen("List") : 0;
+    if (!is_list || !span_eq(item_kind, span_of(info->name)) || !span_eq(has, span_of(version)))
+        return err_set(err, ERR_RETRY, "the reply is \"%.*s\" of \"%.*s\", not %sList of %s", SPAN_ARG(kind), SPAN_ARG(has),
+                       info->name, version);
+    if (!doc_find(root, SPAN("items"), items))
+        return err_set(err, ERR_RETRY, "the %sList has no items", info->name);
+    if (doc_type(*items) != DOC_ARRAY)
+        return err_set(err, ERR_RETRY, "items of the %sList: %s is not a list", info->name,
+                       doc_type_name(doc_type(*items)));
+    return true;
+}
+
+/* False when the page is not one: nothing of it is told. */
+static bool take_page(struct watch *w, const struct doc *doc, struct err *err)
 {
     struct doc_value metadata, items;
-    if (!doc_find(doc_root(doc), SPAN("metadata"), &metadata) ||
-        !doc_find(doc_root(doc), SPAN("items"), &items))
+    if (!find_items(w, doc_root(doc), &items, err))
         return false;
+    if (!doc_find(doc_root(doc), SPAN("metadata"), &metadata))
+        return err_set(err, ERR_RETRY, "the %sList has no metadata", kind_info(w->kind)->name);
     struct span version = doc_text_at(metadata, SPAN("resourceVersion"));
     struct span cont = doc_text_at(metadata, SPAN("continue"));
     if (cont.len > w->cont.max || (cont.len == 0 && !set_version(w, version)))
-        return false;
+        return err_set(err, ERR_RETRY, "metadata of the %sList: continue or resourceVersion is wrong", kind_info(w->kind)->name);
     if (w->first_page)
         w->sink.list_begin(w->sink.user, w->kind);
     struct doc_iter it = doc_iter_of(items);
@@ -149,7 +181,7 @@ static bool take_page(struct watch *w, const struct doc *doc)
     }
     w->was_listed = true;
     w->other_lacks = false;
-    w->sink.list_end(w->sink.user, w->kind);
+    tell_list_end(w);
     if (w->kind < KIND_STORED_COUNT)
         atomic_fetch_add_explicit(&client_of(w)->listed[w->kind], 1, memory_order_relaxed);
     tell_works(w);
@@ -274,10 +306,10 @@ static void read_page(struct transfer *t, const struct transfer_end *end)
     else if (!doc_parse_json(page_parser(t->client), buf_span(&t->body), &doc, &parse))
         doc = NULL;
     if (end->status >= 200 && end->status < 300 && !too_large) {
-        if (doc != NULL && take_page(w, doc))
+        if (doc == NULL)
+            err_set(&result.err, ERR_RETRY, "the reply is not a list: %s", parse.msg);
+        else if (take_page(w, doc, &result.err))
             return;
-        err_set(&result.err, ERR_RETRY, "the reply is not a list%s%s", doc == NULL ? ": " : "",
-                doc == NULL ? parse.msg : "");
         result.status = 0;
     } else if (end->status != 0 && !too_large) {
         status_read(&result, doc, buf_span(&t->body));
@@ -358,7 +390,7 @@ static void begin_page(struct watch *w)
                                      .timeout_ms = c->policy.request_timeout_ms,
                                      .reply_max = CLIENT_PAGE_MAX,
                                      .compressed = true,
-                                     .fresh = w->fresh,
+                                     .fresh = w->fresh || w->apart,
                                  });
 }
 
@@ -377,8 +409,9 @@ static void begin_stream(struct watch *w)
                                      .method = "GET",
                                      .url = url.ptr,
                                      .reply_max = CLIENT_REFUSAL_MAX,
-                                     .fresh = w->fresh,
+                                     .fresh = w->fresh || w->apart,
                                  });
+    w->apart = false;
 }
 
 static void begin(struct watch *w)
@@ -466,19 +499,20 @@ void watch_start(struct client *c, enum kind k, const struct api_sink *sink)
     c->watches[k] = w;
 }
 
-/* One that lists, or is about to, does what is asked. */
+/* What waits after a failure still waits its time. */
 void watch_relist(struct client *c, enum kind k)
 {
     struct watch *w = c->watches[k];
     if (w == NULL)
         return;
-    if (w->doing == WATCH_STREAMS) {
-        transfer_abort(&w->transfer);
-        lines_clear(&w->lines);
-        go_on(w, RESUME_LIST, 0);
-    } else if (w->doing == WATCH_WAITS && w->next == RESUME_WATCH) {
+    w->asked = w->apart = true;
+    if (w->doing == WATCH_WAITS) {
         w->next = RESUME_LIST;
+        return;
     }
+    transfer_abort(&w->transfer);
+    lines_clear(&w->lines);
+    go_on(w, RESUME_LIST, 0);
 }
 
 void watches_free(struct client *c)

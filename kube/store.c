@@ -19,7 +19,7 @@ struct kind_shelf {
     struct shelf shelf;
     uint32_t list; /* number of the LIST under way or last done */
     bool listing;
-    uint32_t count_before;
+    uint32_t count_before[LOSS_COUNT];
     struct kind_state state;
 };
 
@@ -188,28 +188,73 @@ void store_event(struct store *s, enum kind kind, enum watch_event e, struct doc
     s->changed |= shelf_remove(&s->kinds[kind].shelf, id.ns, id.name);
 }
 
+static bool counts_as(enum kind kind, const void *object, enum list_loss loss)
+{
+    const struct meta *m = object;
+    return !(kind == KIND_POD && pod_is_terminal(object)) && (loss == LOSS_ANY || m->deleted == 0);
+}
+
+struct list_tally { /* objects of a kind */
+    uint32_t all[LOSS_COUNT], unseen[LOSS_COUNT]; /* by the LIST under way */
+};
+
+static struct list_tally tally_objects(const struct kind_shelf *k, enum kind kind)
+{
+    struct list_tally t = {0};
+    for (uint32_t at = 0; at < 1u << k->shelf.bits; at++)
+        for (uint32_t i = 0; i < k->shelf.chunks[at]->count; i++) {
+            const void *object = k->shelf.chunks[at]->items[i].object;
+            bool unseen = shelf_head(object)->list != k->list;
+            for (enum list_loss x = 0; x < LOSS_COUNT; x++) {
+                t.all[x] += counts_as(kind, object, x);
+                t.unseen[x] += unseen && counts_as(kind, object, x);
+            }
+        }
+    return t;
+}
+
+/* What a first LIST that failed on a later page brought is no loss of the one that was begun anew. */
+static void guard_list(struct kind_shelf *k, enum kind kind, bool asked)
+{
+    struct list_tally t = tally_objects(k, kind);
+    for (enum list_loss x = 0; x < LOSS_COUNT; x++) {
+        uint32_t had = k->count_before[x], lost = t.unseen[x] < had ? t.unseen[x] : had;
+        list_guard_update(&k->state.loss[x], &(struct list_counts){.number = k->state.lists,
+                                                                   .had = had,
+                                                                   .lost = lost,
+                                                                   .has = t.all[x] - t.unseen[x],
+                                                                   .asked = asked});
+    }
+}
+
 void store_list_begin(struct store *s, enum kind kind)
 {
     struct kind_shelf *k = &s->kinds[kind];
     k->list++;
-    if (!k->listing) /* else begun anew: what the first attempt brought was not there before */
-        k->count_before = k->shelf.count;
+    if (!k->listing) { /* else begun anew: what the first attempt brought was not there before */
+        struct list_tally t = tally_objects(k, kind);
+        memcpy(k->count_before, t.all, sizeof(t.all));
+    }
     k->listing = true;
 }
 
-void store_list_end(struct store *s, enum kind kind)
+void store_list_end_as(struct store *s, enum kind kind, bool asked)
 {
     struct kind_shelf *k = &s->kinds[kind];
-    uint32_t lost = shelf_sweep(&k->shelf, k->list);
+    k->state.lists++;
+    guard_list(k, kind, asked);
+    shelf_sweep(&k->shelf, k->list);
     for (uint32_t i = s->aside_count; i-- > 0;)
         if (s->asides[i].kind == kind && s->aside_lists[i] != k->list)
             aside_drop(s, i);
     k->listing = false;
     k->state.synced = true;
-    k->state.lists++;
-    k->state.before_list = k->count_before;
-    k->state.lost_in_list = lost;
     s->changed = true;
+}
+
+void store_list_end(struct store *s, enum kind kind)
+{
+    store_list_end_as(s, kind, false);
 }
 
 void store_state(struct store *s, enum kind kind, const struct err *broken, mono_ms now)

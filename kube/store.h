@@ -17,16 +17,23 @@
 
 #include "base/share.h"
 #include "kube/api.h"
+#include "kube/list_guard.h"
 
 enum { STORE_PUBLISH_MS = 50 };
+
+enum list_loss {
+    LOSS_UNEXPLAINED, /* of objects whose deletion had not been reported */
+    LOSS_ANY,         /* of these and of objects that were being deleted: these may still be there */
+    LOSS_COUNT,
+};
 
 struct kind_state {
     bool synced;             /* its first LIST is complete */
     mono_ms broken_since;    /* 0: the watch works */
     uint32_t count;
     uint32_t lists;          /* complete LISTs so far */
-    uint32_t before_list;    /* objects before and gone with the last LIST (partial views, design 3) */
-    uint32_t lost_in_list;
+    /* What LISTs lost, while that is unconfirmed; by enum list_loss. Pods that have ended count for neither. */
+    struct list_guard loss[LOSS_COUNT];
 };
 
 struct aside { /* an object that could not be decoded */
@@ -80,6 +87,8 @@ void store_read_scale(struct store *s);
  * have its pods planned a second time. */
 void store_list_begin(struct store *s, enum kind k);
 void store_list_end(struct store *s, enum kind k);
+/* The same; `asked`: of a LIST that was asked for by api_ops.relist, which can confirm what the one before lost. */
+void store_list_end_as(struct store *s, enum kind k, bool asked);
 void store_event(struct store *s, enum kind k, enum watch_event e, struct doc_value object);
 void store_state(struct store *s, enum kind k, const struct err *broken, mono_ms now);
 

@@ -128,8 +128,8 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
     X(SCHEDULER_SILENT, "stowage_scheduler_silent", GAUGE, NO_LABELS,                              \
       "1 while pods wait and no scheduler asks the extender")                                      \
     X(OBSERVING, "stowage_observing", GAUGE, NO_LABELS, "1 while nothing may be written")          \
-    X(REMOVALS_STOPPED, "stowage_removals_stopped", GAUGE, L("reason"),                            \
-      "1 while the view of the cluster is partial")                                                \
+    X(REMOVALS_STOPPED, "stowage_removals_stopped", GAUGE, L("reason", "kind"),                    \
+      "1 while the view of a kind is partial, so that nodes are not removed")                                                \
     X(PASS_DURATION, "stowage_reconcile_batch_to_claim_seconds", HISTOGRAM, NO_LABELS,             \
       "From the end of the batch window to the NodeClaim's creation") \
     /* of node groups, under Cluster Autoscaler's names (spec node-groups, appendix B) */ \

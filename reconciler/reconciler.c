@@ -2,6 +2,7 @@
 #include "reconciler/disruption/ask.h"
 #include "reconciler/disruption/recommend.h"
 #include "reconciler/disruption/command.h"
+#include "reconciler/disruption/emptiness.h"
 #include "reconciler/divergence/divergence.h"
 #include "reconciler/groups/coming.h"
 #include "reconciler/reconciler.h"
@@ -241,20 +242,29 @@ bool reconciler_may_act(const struct reconciler *r)
 
 /* ---- a pass ---- */
 
-/* A list that lost too many nodes is looked at twice. The watch reads the second one as it reads every
+/* A list that lost too many objects is looked at twice. The watch reads the second one as it reads every
  * list: page by page, again when it fails, and what was missing wrongly is there again with it. */
 static void list_again(struct reconciler *r)
 {
-    if (r->missing.relisted == r->missing.guards.lists)
+    for (enum kind k; (k = guards_ask(&r->missing.guards, r->mono)) != KIND_NONE;)
+        r->config.api->ops->relist(r->config.api, k);
+}
+
+/* A series that has been 1 stays, as 0. */
+static void count_stopped(struct pass *p, enum guards_verdict v, enum kind k, bool stopped)
+{
+    uint32_t *shown = &p->r->missing.shown[v], bit = 1u << k;
+    _Static_assert(KIND_STORED_COUNT <= 32, "a bit for each kind");
+    if (!stopped && (*shown & bit) == 0)
         return;
-    r->missing.relisted = r->missing.guards.lists;
-    r->config.api->ops->relist(r->config.api, KIND_NODE);
+    *shown |= bit;
+    count(p->r, MEASURE_REMOVALS_STOPPED, stopped, span_of(guards_verdict_name(v)), span_of(kind_info(k)->name),
+          (struct span){0});
 }
 
 /* The most general of what waits, and why; absent: nothing does. */
 static struct span what_waits(const struct pass *p)
 {
-    const struct guards *g = &p->r->missing.guards;
     for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++) {
         enum kind k = KIND_NONE;
         enum guards_verdict v = guards_check(&p->view, act, &k);
@@ -264,9 +274,9 @@ static struct span what_waits(const struct pass *p)
         if (v == GUARDS_WATCH_BROKEN)
             return arena_printf(p->a, "%s: the watch of %s has been broken for a minute", what,
                                 kind_info(k)->plural);
-        if (v == GUARDS_NODES_LOST)
-            return arena_printf(p->a, "%s: a list showed %u of %u nodes gone; looking again", what,
-                                g->lost, g->had);
+        struct span loss = v == GUARDS_OBJECTS_LOST ? guards_loss_text(p->a, &p->view, act, k) : (struct span){NULL, 0};
+        if (loss.len != 0)
+            return arena_printf(p->a, "%s: %.*s", what, SPAN_ARG(loss));
     }
     return (struct span){NULL, 0};
 }
@@ -290,19 +300,14 @@ static void tell_guards(struct pass *p)
 static void run_guards(struct pass *p)
 {
     struct reconciler *r = p->r;
-    bool stopped[GUARDS_VERDICT_COUNT] = {false};
     p->view = guards_look(&r->missing.guards, p->snapshot, p->mono);
-    pass_wake(p, guards_due(p->snapshot, p->mono));
-    for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++) {
-        enum kind k;
-        stopped[guards_check(&p->view, act, &k)] = true;
-    }
-    for (enum guards_verdict v = GUARDS_WATCH_BROKEN; v < GUARDS_VERDICT_COUNT; v++)
-        count(r, MEASURE_REMOVALS_STOPPED, stopped[v], span_of(guards_verdict_name(v)),
-              (struct span){0}, (struct span){0});
-    if (p->view.nodes_lost)
-        list_again(r);
-    if (!pass_may(p, GUARDS_COLLECT))
+    list_again(r);
+    pass_wake(p, guards_due(&r->missing.guards, p->snapshot, p->mono));
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        for (enum guards_verdict v = GUARDS_WATCH_BROKEN; v < GUARDS_VERDICT_COUNT; v++)
+            count_stopped(p, v, k, guards_stops(&p->view, v, k));
+    r->missing.collects = pass_may(p, GUARDS_COLLECT);
+    if (!guards_see_nodes(&p->view))
         r->missing.blind_until = p->wall;
     tell_guards(p);
 }
@@ -412,6 +417,8 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
         legacy_repair_run(&p);
         disruption_run(&p);
         daemon_room_run(&p);
+    } else {
+        emptiness_hold(&p);
     }
     ranks_run(&p);
     if (pass_may(&p, GUARDS_DRAINED))

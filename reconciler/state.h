@@ -71,6 +71,7 @@ struct claim_memo {
     mono_ms cools; /* until then it is in no consolidation, for one has moved pods to it */
     uint64_t planned;  /* sum of the uids' hashes of whom its stowage.dev/planned speaks; 0: not known */
     wall_ms pod_event; /* a pod came or went, not yet written */
+    bool pods_lost;    /* by a LIST that is unconfirmed */
     /* end */
     bool instance_gone;   /* the provider said so */
     mono_ms remove_began; /* 0: not yet */
@@ -259,7 +260,8 @@ struct provider_side { /* what is a provider's own, by its index */
 
 struct told_missing { /* of guards.h, and what was told of them */
     struct guards guards;
-    uint32_t relisted;   /* the list of nodes after which a second one was asked for */
+    uint32_t shown[GUARDS_VERDICT_COUNT]; /* kinds (by bit) whose series of stowage_removals_stopped is there */
+    bool collects;       /* the last pass saw enough to collect garbage */
     uint64_t told;       /* hash of the sentence that says what waits; 0: nothing does */
     wall_ms blind_until; /* the last pass that did not see all nodes; 0: none */
 };
@@ -284,6 +286,7 @@ struct purchases { /* of provision/purchase.c */
 struct watching { /* of lifecycle/pod_events.c */
     mono_ms scanned;
     wall_ms scanned_wall; /* when all pods were looked at last; 0: not yet */
+    bool unconfirmed;     /* the last pass had an unconfirmed LIST of pods */
     uint32_t bound, bound_right; /* planned pods, since it was last told */
     mono_ms bound_at;
 };

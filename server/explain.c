@@ -5,6 +5,7 @@
 #include "planner/disruption/allowance_told.h"
 #include "planner/explain/tell.h"
 #include "planner/pods/pod_workload.h"
+#include "reconciler/guards.h"
 #include "reconciler/termination/detach.h"
 #include "reconciler/termination/drain.h"
 #include "server/clock.h"
@@ -97,6 +98,7 @@ struct explain_objects explain_objects_of(struct arena *a, const struct snapshot
         .pool_count = counts[1],
         .attachment_count = counts[3],
         .claim_count = counts[4],
+        .loss = guards_snapshot_text(a, s),
     };
 }
 
@@ -228,6 +230,8 @@ static struct span keeps(struct plan *p, const struct explain_objects *all, uint
         return waits_for(p, all, row, now);
     if (n->node == NULL)
         return SPAN("it is on its way, no Node has come of it yet");
+    if (all->loss.len != 0)
+        return arena_printf(&p->arena, "no node is removed now, since %.*s", SPAN_ARG(all->loss));
     struct empty_facts facts = {.node = n->node,
                                 .claim = n->claim,
                                 .nominated = is_planned_on(p, row),

@@ -49,12 +49,17 @@ static void on_event(void *user, enum kind k, enum watch_event e, struct doc_val
     input_take_item(r->o, INPUT_CLUSTER, object, &type);
 }
 
-static void on_end(void *user, enum kind k)
+static void end_kind(struct cluster_reading *r, enum kind k)
 {
-    struct cluster_reading *r = user;
     r->heard++;
     r->left -= !r->of[k].ended;
     r->of[k].ended = true;
+}
+
+static void on_end(void *user, enum kind k, bool asked)
+{
+    (void)asked;
+    end_kind(user, k);
 }
 
 static void on_state(void *user, enum kind k, const struct err *broken)
@@ -65,7 +70,7 @@ static void on_state(void *user, enum kind k, const struct err *broken)
     if (broken == NULL || l->ended || (passes && ++l->failed < TRIES))
         return;
     l->err = *broken;
-    on_end(r, k);
+    end_kind(r, k);
 }
 
 /* --- which kinds --- */

@@ -76,6 +76,8 @@ uint64_t sim_client_writes(const struct api *client); /* counted so far */
 /* Ends the client's watch of a kind with an error. It works again at `until`: resumed where it was,
  * or, with `expired` (410), listed anew. */
 void sim_client_break_watch(struct api *client, enum kind k, wall_ms until, bool expired);
+/* The client's next LISTs of a kind, so many, show no object, as those of an API server that answers wrongly. */
+void sim_client_hide(struct api *client, enum kind k, uint32_t lists);
 
 /* ---- as another client, at once ---- */
 

@@ -21,6 +21,8 @@ struct watch {
     bool expired;  /* … and has to list */
     _Atomic(bool) doubted; /* a LIST was asked for; any thread */
     wall_ms list_at;       /* when it comes; 0: none */
+    bool asked;            /* the next LIST is that one */
+    uint32_t hidden;       /* so many LISTs show nothing */
 };
 
 enum pending_state { PENDING_SENT, PENDING_CANCELLED, PENDING_APPLIED };

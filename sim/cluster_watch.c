@@ -18,16 +18,21 @@ static void list(struct sim_cluster *c, struct watch *w, enum kind k)
     struct buf text = {0};
     const char *key;
     json_t *object;
+    bool hides = w->hidden != 0;
+    w->hidden -= hides;
     w->sink.list_begin(w->sink.user, k);
     json_object_foreach(c->objects.kinds[k], key, object) {
+        if (hides)
+            break;
         buf_clear(&text);
         tree_put(&text, object);
         tell(c, w, k, WATCH_PUT, buf_span(&text));
     }
-    w->sink.list_end(w->sink.user, k);
+    w->sink.list_end(w->sink.user, k, w->asked);
     buf_release(&text);
     w->at = c->objects.version;
     w->list_at = 0;
+    w->asked = false;
     w->state = WATCH_LIVE;
 }
 
@@ -39,8 +44,10 @@ static bool resume(struct sim_cluster *c, struct watch *w, enum kind k)
     }
     if (atomic_exchange(&w->doubted, false))
         w->list_at = c->objects.now + c->options.apply_delay;
-    if (w->state == WATCH_LIVE && w->list_at != 0 && w->list_at <= c->objects.now)
+    if (w->state == WATCH_LIVE && w->list_at != 0 && w->list_at <= c->objects.now) {
         w->state = WATCH_LIST;
+        w->asked = true;
+    }
     return w->state == WATCH_LIST || w->state == WATCH_LIVE;
 }
 
@@ -119,6 +126,11 @@ void cluster_watch_trim(struct sim_cluster *c)
             objects_trim(&c->objects, k, log->items[log->count - LOG_KEPT_MAX].version);
         objects_trim(&c->objects, k, heard_by_all(c, k));
     }
+}
+
+void sim_client_hide(struct api *api, enum kind k, uint32_t lists)
+{
+    ((struct client *)api)->watches[k].hidden = lists;
 }
 
 void sim_client_break_watch(struct api *api, enum kind k, wall_ms until, bool expired)

@@ -419,6 +419,14 @@ void group_memory_unneeded(struct group_memory *m, struct span node, wall_ms sin
     m->unneeded.items[at] = fresh;
 }
 
+void group_memory_hold(struct group_memory *m, wall_ms from, wall_ms until)
+{
+    for (uint32_t i = 0; i < m->unneeded.count && until > from; i++) {
+        wall_ms *since = &m->unneeded.items[i].time;
+        *since = *since < from ? *since + (until - from) : until;
+    }
+}
+
 /* --- asking --- */
 
 wall_ms group_memory_backoff(const struct group_memory *m, struct span group, wall_ms now, struct span *code,

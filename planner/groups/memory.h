@@ -52,6 +52,8 @@ void group_memory_removals_failed(struct group_memory *m, wall_ms now);
 void group_memory_removal_ended(struct group_memory *m, struct span group, bool well, wall_ms now);
 /* From a soft taint of before the restart: unneeded since then (--node-deletion-candidate-ttl). */
 void group_memory_unneeded(struct group_memory *m, struct span node, wall_ms since);
+/* The view was partial from `from` until `until`: no node was seen to be unneeded in that time. */
+void group_memory_hold(struct group_memory *m, wall_ms from, wall_ms until);
 
 /* Until when the group is backed off at `now`, and why; 0: it is not. The spans live until the memory next learns. */
 wall_ms group_memory_backoff(const struct group_memory *m, struct span group, wall_ms now, struct span *code,

@@ -203,6 +203,12 @@ static void call_nodes(const struct pass *p, const struct round *round)
                 turns_call(turns, i);
 }
 
+void emptiness_hold(struct pass *p)
+{
+    for (uint32_t i = 0; i < p->node_count; i++)
+        p->nodes[i].memo->validate_at = 0;
+}
+
 void emptiness_run(struct pass *p)
 {
     struct turns *turns = &p->r->views.emptiness;

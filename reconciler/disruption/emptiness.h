@@ -10,6 +10,8 @@
 
 /* Judges, and hands commands to the queue. */
 void emptiness_run(struct pass *p);
+/* Instead of it, while the view is partial: no time that passes then counts as time in which a node was empty. */
+void emptiness_hold(struct pass *p);
 /* Whether the node of such a command still is to go. Else it is counted and told why it stays, if that is no answer by
  * itself. */
 bool emptiness_stands(struct pass *p, struct node_view *n);

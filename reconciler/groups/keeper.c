@@ -259,6 +259,18 @@ static void decide(struct pass *p)
     group_look_end(&look);
 }
 
+static void follow_guard(struct pass *p)
+{
+    struct keeper *k = &p->r->keeper;
+    bool held = !pass_may(p, GUARDS_GROUPS);
+    if (held && k->held_since == 0)
+        k->held_since = p->wall;
+    if (held || k->held_since == 0)
+        return;
+    group_memory_hold(k->memory, k->held_since, p->wall);
+    k->held_since = 0;
+}
+
 void groups_run(struct pass *p)
 {
     const struct group_settings *s = &p->r->config.groups;
@@ -266,6 +278,7 @@ void groups_run(struct pass *p)
     if (s->provider == NULL)
         return;
     groups_begin(p);
+    follow_guard(p);
     group_kept_look(p);
     requests_look(p);
     quotas_look(p);

@@ -39,6 +39,7 @@ struct keeper { /* zero: nothing is kept yet */
     /* passes */
     mono_ms last;     /* began; 0: none yet */
     uint32_t again;   /* so many follow at once, since one did something (1.2) */
+    wall_ms held_since; /* removals are stopped, for the view is partial; 0: they are not */
     bool woken;       /* somebody waits who did not before */
     bool all_new;     /* those who wait are too young to be looked at */
     bool cleaned;     /* marks of another time are known */

@@ -207,8 +207,8 @@ static bool may_still_go(struct pass *p, const struct group_removal *x, const st
 static void settle(struct pass *p, struct group_removal *x, const struct node_view *n)
 {
     struct span why;
-    if (waits(p, x, p->r->config.groups.delay_after_taint))
-        return;
+    if (waits(p, x, p->r->config.groups.delay_after_taint) || !pass_may(p, GUARDS_GROUPS))
+        return; /* what the view lacks may keep it */
     if (!may_still_go(p, x, n, &why)) {
         stay(p, x, n, why);
         return;
@@ -305,6 +305,8 @@ static void drain(struct pass *p, struct group_removal *x, const struct node_vie
 {
     const struct group_settings *s = &p->r->config.groups;
     struct drain_left left = drain_pods(p, x, n);
+    if (left.there == 0 && !pass_may(p, GUARDS_DRAINED))
+        return; /* pods that are not seen may be there */
     const struct meta *m = left.pod != NULL ? &left.pod->meta : NULL;
     if (left.there == 0 && x->turn + 1 < s->drain_turns.count) {
         x->turn++;
@@ -441,7 +443,7 @@ void removals_run(struct pass *p)
     for (struct group_removal **at = &p->r->keeper.removals, *x; (x = *at) != NULL;) {
         const struct node_view *n = pass_node(p, x->node);
         bool there = n != NULL && span_eq(n->node->meta.uid, x->uid);
-        if (there ? step(p, x, n) : !x->asked) {
+        if (there ? step(p, x, n) : !x->asked && pass_may(p, GUARDS_NODELESS)) {
             *at = x->next;
             free(x);
             continue;

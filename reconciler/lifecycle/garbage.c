@@ -29,7 +29,7 @@ static void on_claim_looked_up(struct reconciler *r, struct call *c)
     struct provider *provider = c->topic.whose;
     bool gone =
         c->err.kind == ERR_NOT_FOUND || (c->err.kind == ERR_NONE && !span_eq(c->uid_now, c->topic.uid));
-    if (!gone || !reconciler_may_act(r) || !call_may_begin(r, provider))
+    if (!gone || !r->missing.collects || !reconciler_may_act(r) || !call_may_begin(r, provider))
         return; /* the next list has it again */
     struct call *next = call_new(r, NULL, on_orphan_removed);
     next->topic.name = arena_dup(&next->arena, c->topic.name);
@@ -68,7 +68,7 @@ static bool listed(const struct call *list, struct span provider_id)
 
 static void on_listed(struct reconciler *r, struct call *c)
 {
-    if (c->err.kind != ERR_NONE || r->previous == NULL || !reconciler_may_act(r))
+    if (c->err.kind != ERR_NONE || r->previous == NULL || !r->missing.collects || !reconciler_may_act(r))
         return;
     for (size_t i = 0; i < c->machine_count; i++) {
         const struct called_machine *m = &c->machines[i];

@@ -62,6 +62,12 @@ static void tell_bound(struct pass *p)
     r->watching.bound = r->watching.bound_right = 0;
 }
 
+static void note_event(struct pass *p, const struct node_view *n)
+{
+    p->claims[n->claim].memo->pod_event = p->wall;
+    turns_call(&p->r->views.lifecycle, (uint32_t)n->claim);
+}
+
 static void look_at(struct pass *p, const struct pod *now)
 {
     const struct snapshot *previous = p->r->previous;
@@ -82,10 +88,51 @@ static void look_at(struct pass *p, const struct pod *now)
     struct node_view *n = pass_node(p, pass_text(p, now->node));
     if (before == NULL || before->node == SYM_NONE)
         count_bound(p, now, n);
+    if (n != NULL && n->claim >= 0)
+        note_event(p, n);
+}
+
+static bool is_unconfirmed(const struct pass *p)
+{
+    return p->view.loss[KIND_POD][LOSS_UNEXPLAINED].list != 0;
+}
+
+/* A pod that is gone without having ended or been deleted, for all that was seen: what is empty for that is empty from
+ * now on. */
+static void look_at_gone(struct pass *p, const struct pod *before)
+{
+    const struct pod *now = snapshot_find(p->snapshot, KIND_POD, before->meta.ns, before->meta.name);
+    bool here = now != NULL && span_eq(now->meta.uid, before->meta.uid);
+    if (here || before->node == SYM_NONE || before->meta.deleted != 0 || pod_is_daemon(before) || pod_is_terminal(before))
+        return;
+    struct node_view *n = pass_node(p, sym_text(p->r->previous->syms, before->node));
     if (n == NULL || n->claim < 0)
         return;
-    p->claims[n->claim].memo->pod_event = p->wall;
-    turns_call(&p->r->views.lifecycle, (uint32_t)n->claim);
+    note_event(p, n);
+    p->claims[n->claim].memo->pods_lost |= is_unconfirmed(p);
+}
+
+static void look_for_gone(struct pass *p)
+{
+    if (p->r->previous == NULL)
+        return;
+    struct snapshot_iter it = snapshot_each(p->r->previous, KIND_POD);
+    for (const struct pod *pod; (pod = snapshot_next_changed(&it, p->snapshot)) != NULL;)
+        look_at_gone(p, pod);
+}
+
+/* A node whose pods an unconfirmed LIST did not show is empty since that was confirmed. */
+static void end_unconfirmed(struct pass *p)
+{
+    bool was = p->r->watching.unconfirmed;
+    p->r->watching.unconfirmed = is_unconfirmed(p);
+    for (uint32_t i = 0; was && !is_unconfirmed(p) && i < p->node_count; i++) {
+        const struct node_view *n = &p->nodes[i];
+        if (n->claim < 0 || !p->claims[n->claim].memo->pods_lost)
+            continue;
+        p->claims[n->claim].memo->pods_lost = false;
+        note_event(p, n);
+    }
 }
 
 /* Whether any waits. */
@@ -142,6 +189,8 @@ void pod_events_run(struct pass *p)
     struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next_changed(&it, r->previous)) != NULL;)
         look_at(p, pod);
+    look_for_gone(p);
+    end_unconfirmed(p);
     if (p->snapshot != r->previous && r->watching.scanned > p->mono + SCAN_MS)
         r->watching.scanned = p->mono + SCAN_MS;
     if (p->mono >= r->watching.scanned)

@@ -363,9 +363,9 @@ static void on_list_begin(void *user, enum kind k)
     store_list_begin(((struct scheduler *)user)->store, k);
 }
 
-static void on_list_end(void *user, enum kind k)
+static void on_list_end(void *user, enum kind k, bool asked)
 {
-    store_list_end(((struct scheduler *)user)->store, k);
+    store_list_end_as(((struct scheduler *)user)->store, k, asked);
 }
 
 static void on_event(void *user, enum kind k, enum watch_event e, struct doc_value object)

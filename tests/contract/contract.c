@@ -191,8 +191,9 @@ static void on_list_begin(void *user, enum kind k)
     see(user, SEEN_LIST_BEGIN, k, NULL);
 }
 
-static void on_list_end(void *user, enum kind k)
+static void on_list_end(void *user, enum kind k, bool asked)
 {
+    (void)asked;
     see(user, SEEN_LIST_END, k, NULL);
 }
 

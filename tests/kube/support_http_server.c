@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "kube/kind.h"
+
 enum { CONNECTIONS_MAX = 512 };
 
 struct connection {
@@ -185,6 +187,22 @@ void http_reply_bytes(struct http_exchange *x, int status, const char *headers, 
 void http_reply(struct http_exchange *x, int status, const char *headers, const char *body)
 {
     http_reply_bytes(x, status, headers, body, strlen(body));
+}
+
+void http_reply_list(struct http_exchange *x, const char *members)
+{
+    char path[sizeof(x->target)];
+    snprintf(path, sizeof(path), "%.*s", (int)strcspn(x->target, "?"), x->target);
+    char *plural = strrchr(path, '/');
+    *plural++ = '\0';
+    const char *version = path + strlen(strncmp(path, "/apis/", 6) == 0 ? "/apis/" : "/api/");
+    enum kind k = 0;
+    while (k < KIND_COUNT && strcmp(kind_info(k)->plural, plural) != 0)
+        k++;
+    struct buf body = {0};
+    buf_addf(&body, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",%s", k < KIND_COUNT ? kind_info(k)->name : "", version, members);
+    http_reply_bytes(x, 200, "", body.ptr, body.len);
+    buf_release(&body);
 }
 
 void http_begin(struct http_exchange *x)

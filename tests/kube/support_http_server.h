@@ -32,6 +32,8 @@ int http_server_requests(struct http_server *s);
 void http_server_stop(struct http_server *s);
 
 void http_reply(struct http_exchange *x, int status, const char *headers, const char *body);
+/* 200 and the list that the request's path names; `members`: all but its kind and apiVersion, and `}`. */
+void http_reply_list(struct http_exchange *x, const char *members);
 void http_reply_bytes(struct http_exchange *x, int status, const char *headers, const void *body,
                       size_t len);
 void http_begin(struct http_exchange *x); /* 200, chunked */

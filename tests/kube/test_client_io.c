@@ -20,6 +20,7 @@ struct world {
     struct http_server *server;
     struct client *client;
     struct buf seen; /* what the watch was told, as words */
+    bool tells_why;  /* … with the message of each failure */
     int results;
     struct api_result last; /* spans are not valid */
     char reason[64], cause[64], body_name[64];
@@ -84,10 +85,10 @@ static void on_list_begin(void *user, enum kind k)
     buf_addf(&((struct world *)user)->seen, "[ ");
 }
 
-static void on_list_end(void *user, enum kind k)
+static void on_list_end(void *user, enum kind k, bool asked)
 {
     (void)k;
-    buf_addf(&((struct world *)user)->seen, "] ");
+    buf_addf(&((struct world *)user)->seen, asked ? "]! " : "] ");
 }
 
 static void on_event(void *user, enum kind k, enum watch_event e, struct doc_value object)
@@ -99,11 +100,12 @@ static void on_event(void *user, enum kind k, enum watch_event e, struct doc_val
 
 static void on_state(void *user, enum kind k, const struct err *broken)
 {
+    struct world *w = user;
     (void)k;
     if (broken == NULL)
-        buf_addf(&((struct world *)user)->seen, "works ");
+        buf_addf(&w->seen, "works ");
     else
-        buf_addf(&((struct world *)user)->seen, "%s ", err_kind_name(broken->kind));
+        buf_addf(&w->seen, "%s%s%s ", w->tells_why ? broken->msg : "", w->tells_why ? ": " : "", err_kind_name(broken->kind));
 }
 
 static void watch(struct world *w, enum kind k)
@@ -192,9 +194,9 @@ static uint64_t count_of(struct world *w, const char *method, int code)
 /* Lists and watches. */
 
 #define ITEM(name) "{\"metadata\":{\"name\":\"" name "\"}}"
+/* For http_reply_list. */
 #define LIST(version, cont, items)                                                                 \
-    "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"" version                          \
-    "\",\"continue\":\"" cont "\"},\"items\":[" items "]}"
+    "\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" cont "\"},\"items\":[" items "]}"
 #define EVENT(type, name, version)                                                                 \
     "{\"type\":\"" type "\",\"object\":{\"metadata\":{\"name\":\"" name                            \
     "\",\"resourceVersion\":\"" version "\"}}}\n"
@@ -216,9 +218,9 @@ static void pages_script(void *user, struct http_exchange *x)
         if (!good)
             http_reply(x, 400, "", "");
         else if (!asks(x, "continue="))
-            http_reply(x, 200, "", LIST("50", "t/1", ITEM("a") "," ITEM("b")));
+            http_reply_list(x, LIST("50", "t/1", ITEM("a") "," ITEM("b")));
         else if (asks(x, "continue=t%2F1"))
-            http_reply(x, 200, "", LIST("50", "", ITEM("c")));
+            http_reply_list(x, LIST("50", "", ITEM("c")));
         return;
     }
     if (asks(x, "resourceVersion=50")) {
@@ -259,9 +261,9 @@ static void relist_script(void *user, struct http_exchange *x)
     } else if (!asks(x, "/api/v1/nodes?limit=2")) {
         http_reply(x, 400, "", "");
     } else if (!asks(x, "continue=")) {
-        http_reply(x, 200, "", LIST("50", "t/1", ITEM("a") "," ITEM("b")));
+        http_reply_list(x, LIST("50", "t/1", ITEM("a") "," ITEM("b")));
     } else {
-        http_reply(x, 200, "", LIST("50", "", ITEM("c")));
+        http_reply_list(x, LIST("50", "", ITEM("c")));
     }
 }
 
@@ -276,7 +278,7 @@ static void test_a_list_that_is_doubted_is_read_again(void **state)
     watch(&w, KIND_NODE);
     expect_seen(&w, "[ +a +b +c ] +seen ");
     api->ops->relist(api, KIND_NODE);
-    expect_seen(&w, "[ +a +b +c ] +seen [ +a +b +c ] +seen ");
+    expect_seen(&w, "[ +a +b +c ] +seen [ +a +b +c ]! +seen ");
     assert_int_equal(client_load(w.client).listed[KIND_NODE], 2);
     end(&w);
 }
@@ -287,7 +289,7 @@ static void doubted_before_it_streams_script(void *user, struct http_exchange *x
     if (asks(x, "watch=true"))
         http_reply(x, x->number == 1 ? 500 : 403, "", "");
     else
-        http_reply(x, 200, "", LIST("50", "", ITEM("a")));
+        http_reply_list(x, LIST("50", "", ITEM("a")));
 }
 
 static void test_a_watch_that_waits_lists_instead(void **state)
@@ -299,7 +301,70 @@ static void test_a_watch_that_waits_lists_instead(void **state)
     watch(&w, KIND_NODE);
     until_seen(&w, "[ +a ] retry ");
     api->ops->relist(api, KIND_NODE);
-    until_seen(&w, "[ +a ] retry [ +a ] ");
+    until_seen(&w, "[ +a ] retry [ +a ]! ");
+    end(&w);
+}
+
+/* Each item is named after the connection on which its page came. */
+static void connections_script(void *user, struct http_exchange *x)
+{
+    (void)user;
+    char members[256];
+    if (asks(x, "watch=true")) {
+        http_begin(x);
+        snprintf(members, sizeof(members), "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"w%d\",\"resourceVersion\":\"51\"}}}\n",
+                 x->connection);
+        http_send(x, members);
+        http_hang(x);
+    } else if (asks(x, "limit=")) {
+        snprintf(members, sizeof(members), "\"metadata\":{\"resourceVersion\":\"50\",\"continue\":\"%s\"},\"items\":[{\"metadata\":{\"name\":\"c%d\"}}]}",
+                 asks(x, "continue=") ? "" : "t", x->connection);
+        http_reply_list(x, members);
+    } else {
+        http_reply(x, 200, "", ITEM("x"));
+    }
+}
+
+/* What answered wrongly may be behind any connection that is there: one is idle here. */
+static void test_a_doubted_list_is_read_on_new_connections(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, connections_script, &quick);
+    struct api *api = client_api(w.client);
+    watch(&w, KIND_NODE);
+    expect_seen(&w, "[ +c0 +c0 ] +w0 ");
+    send(&w, API_GET, KIND_NODE, "");
+    until_results(&w, 1);
+    api->ops->relist(api, KIND_NODE);
+    expect_seen(&w, "[ +c0 +c0 ] +w0 [ +c2 +c3 ]! +w4 ");
+    end(&w);
+}
+
+static void doubted_while_it_lists_script(void *user, struct http_exchange *x)
+{
+    struct world *w = user;
+    if (asks(x, "watch=true")) {
+        http_begin(x);
+        http_send(x, EVENT("ADDED", "seen", "51"));
+        http_hang(x);
+    } else if (asks(x, "continue=") && x->connection == 0) {
+        struct api *api = client_api(w->client);
+        api->ops->relist(api, KIND_NODE);
+        http_hang(x);
+    } else {
+        http_reply_list(x, asks(x, "continue=") ? LIST("50", "", ITEM("b")) : LIST("50", "t", ITEM("a")));
+    }
+}
+
+/* The list that was under way confirms nothing. */
+static void test_a_list_under_way_is_given_up_for_one_that_is_asked_for(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, doubted_while_it_lists_script, &quick);
+    watch(&w, KIND_NODE);
+    expect_seen(&w, "[ +a [ +a +b ]! +seen ");
     end(&w);
 }
 
@@ -307,8 +372,7 @@ static void gone_status_script(void *user, struct http_exchange *x)
 {
     (void)user;
     if (!asks(x, "watch=true"))
-        http_reply(x, 200, "",
-                   x->number == 0 ? LIST("5", "", ITEM("a")) : LIST("9", "", ITEM("b")));
+        http_reply_list(x, x->number == 0 ? LIST("5", "", ITEM("a")) : LIST("9", "", ITEM("b")));
     else if (asks(x, "resourceVersion=5"))
         http_reply(x, 410, "", GONE);
     else {
@@ -332,8 +396,7 @@ static void gone_event_script(void *user, struct http_exchange *x)
 {
     (void)user;
     if (!asks(x, "watch=true"))
-        http_reply(x, 200, "",
-                   x->number == 0 ? LIST("5", "", ITEM("a")) : LIST("9", "", ITEM("b")));
+        http_reply_list(x, x->number == 0 ? LIST("5", "", ITEM("a")) : LIST("9", "", ITEM("b")));
     else if (asks(x, "resourceVersion=5")) {
         http_begin(x);
         http_send(x, EVENT("ADDED", "n", "6") "{\"type\":\"ERROR\",\"object\":" GONE "}\n");
@@ -365,8 +428,7 @@ static void gone_page_script(void *user, struct http_exchange *x)
     } else if (asks(x, "continue=t"))
         http_reply(x, 410, "", GONE);
     else
-        http_reply(x, 200, "",
-                   x->number == 0 ? LIST("5", "t", ITEM("a")) : LIST("9", "", ITEM("b")));
+        http_reply_list(x, x->number == 0 ? LIST("5", "t", ITEM("a")) : LIST("9", "", ITEM("b")));
 }
 
 static void test_an_expired_continue_begins_the_list_anew(void **state)
@@ -383,7 +445,7 @@ static void truncated_script(void *user, struct http_exchange *x)
 {
     (void)user;
     if (!asks(x, "watch=true")) {
-        http_reply(x, 200, "", LIST("5", "", ITEM("a")));
+        http_reply_list(x, LIST("5", "", ITEM("a")));
     } else if (asks(x, "resourceVersion=5")) {
         http_begin(x);
         http_send(x, EVENT("ADDED", "b", "6") "{\"type\":\"ADDED\",\"object\":{\"meta");
@@ -409,7 +471,7 @@ static void short_lived_script(void *user, struct http_exchange *x)
 {
     (void)user;
     if (!asks(x, "watch=true")) {
-        http_reply(x, 200, "", LIST("5", "", ITEM("a")));
+        http_reply_list(x, LIST("5", "", ITEM("a")));
         return;
     }
     http_begin(x);
@@ -434,8 +496,11 @@ static void nonsense_script(void *user, struct http_exchange *x)
 {
     (void)user;
     if (!asks(x, "watch=true")) {
-        static const char *const replies[] = {"<html>", "{\"items\":[]}", LIST("5", "", ITEM("a"))};
-        http_reply(x, 200, "", replies[x->number < 2 ? x->number : 2]);
+        static const char *const replies[] = {"<html>", "{\"items\":[]}"};
+        if (x->number < 2)
+            http_reply(x, 200, "", replies[x->number]);
+        else
+            http_reply_list(x, LIST("5", "", ITEM("a")));
     } else if (x->number == 3) {
         http_begin(x);
         http_send(x, EVENT("ADDED", "b", "6") "nonsense\n" EVENT("ADDED", "c", "7"));
@@ -458,11 +523,66 @@ static void test_nonsense_is_asked_for_again(void **state)
     end(&w);
 }
 
+/* Replies of 200 that are no list of Nodes. */
+static const struct {
+    const char *body, *says;
+} no_lists[] = {
+    {"{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"}}", "the NodeList has no items"},
+    {"{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":null}", "items of the NodeList: null is not a list"},
+    {"{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":\"\"}",
+     "items of the NodeList: a string is not a list"},
+    {"{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":{}}",
+     "items of the NodeList: an object is not a list"},
+    {"{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
+     "the reply is \"PodList\" of \"v1\", not NodeList of v1"},
+    {"{\"kind\":\"NodeList\",\"apiVersion\":\"v2\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
+     "the reply is \"NodeList\" of \"v2\", not NodeList of v1"},
+    {"{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
+     "the reply is \"Node\" of \"v1\", not NodeList of v1"},
+    {"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}", "the reply is \"\" of \"\", not NodeList of v1"},
+    {"{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"items\":[]}", "the NodeList has no metadata"},
+};
+
+static void no_list_script(void *user, struct http_exchange *x)
+{
+    (void)user;
+    if (asks(x, "watch=true") && x->number == 1) {
+        http_reply(x, 410, "", GONE);
+    } else if (asks(x, "watch=true")) {
+        http_begin(x);
+        http_send(x, EVENT("ADDED", "b", "6"));
+        http_hang(x);
+    } else if (x->number >= 2 && (size_t)x->number - 2 < COUNT_OF(no_lists)) {
+        http_reply(x, 200, "", no_lists[x->number - 2].body);
+    } else {
+        http_reply_list(x, LIST("5", "", ITEM("a")));
+    }
+}
+
+static void test_a_list_without_an_array_of_items_has_failed(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, no_list_script, &quick);
+    w.tells_why = true;
+    watch(&w, KIND_NODE);
+    struct buf want = {0};
+    buf_addf(&want, "[ +a ] too old resource version: gone ");
+    for (size_t i = 0; i < COUNT_OF(no_lists); i++)
+        buf_addf(&want, "%s: retry ", no_lists[i].says);
+    buf_addf(&want, "[ +a ] works +b ");
+    char *text = strndup(want.ptr, want.len);
+    expect_seen(&w, text);
+    free(text);
+    buf_release(&want);
+    end(&w);
+}
+
 static void stall_script(void *user, struct http_exchange *x)
 {
     (void)user;
     if (!asks(x, "watch=true")) {
-        http_reply(x, 200, "", LIST("5", "", ITEM("a")));
+        http_reply_list(x, LIST("5", "", ITEM("a")));
         return;
     }
     http_begin(x);
@@ -521,7 +641,7 @@ static void absent_script(void *user, struct http_exchange *x)
 {
     (void)user;
     if (x->number == 3) {
-        http_reply(x, 200, "", LIST("5", "", ITEM("a")));
+        http_reply_list(x, LIST("5", "", ITEM("a")));
     } else if (x->number == 4) {
         http_begin(x);
         http_send(x, EVENT("ADDED", "b", "6"));
@@ -548,6 +668,8 @@ static void test_a_kind_that_the_cluster_lacks_is_empty(void **state)
         while (http_server_requests(w.server) < 9) /* and is asked for again */
             client_poll(w.client, 1000);
         expect_seen(&w, "[ ] [ +a ] +b [ ] ");
+        client_api(w.client)->ops->relist(client_api(w.client), optional[i]);
+        expect_seen(&w, "[ ] [ +a ] +b [ ] [ ]! "); /* who doubts that is answered, too */
         end(&w);
     }
 }
@@ -576,7 +698,7 @@ static void older_script(void *user, struct http_exchange *x)
     } else if (strcmp(x->method, "PATCH") == 0) {
         http_reply(x, 200, "", ITEM("patched"));
     } else if (strstr(x->target, "watch=true") == NULL) {
-        http_reply(x, 200, "", older ? LIST("5", "", ITEM("a")) : LIST("9", "", ITEM("b")));
+        http_reply_list(x, older ? LIST("5", "", ITEM("a")) : LIST("9", "", ITEM("b")));
     } else {
         http_begin(x);
         http_send(x, older ? EVENT("ADDED", "c", "6") : EVENT("ADDED", "d", "10"));
@@ -985,7 +1107,7 @@ static void overload_script(void *user, struct http_exchange *x)
     if (asks(x, "watch=true"))
         http_hang(x);
     else if (asks(x, "limit="))
-        http_reply(x, 200, "", LIST("5", "", ITEM("a")));
+        http_reply_list(x, LIST("5", "", ITEM("a")));
     else
         http_reply(x, 201, "", ITEM("created"));
 }
@@ -1230,6 +1352,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_list_in_pages_then_its_events),
         cmocka_unit_test(test_a_list_that_is_doubted_is_read_again),
+        cmocka_unit_test(test_a_doubted_list_is_read_on_new_connections),
+        cmocka_unit_test(test_a_list_under_way_is_given_up_for_one_that_is_asked_for),
         cmocka_unit_test(test_a_watch_that_waits_lists_instead),
         cmocka_unit_test(test_410_as_a_status_lists_again),
         cmocka_unit_test(test_410_as_an_event_lists_again),
@@ -1237,6 +1361,7 @@ int main(void)
         cmocka_unit_test(test_a_truncated_stream_resumes_where_it_was),
         cmocka_unit_test(test_headers_alone_do_not_repair_a_stream),
         cmocka_unit_test(test_nonsense_is_asked_for_again),
+        cmocka_unit_test(test_a_list_without_an_array_of_items_has_failed),
         cmocka_unit_test(test_a_silent_stream_is_given_up),
         cmocka_unit_test(test_a_server_that_comes_back),
         cmocka_unit_test(test_a_watch_that_is_not_allowed_says_so),

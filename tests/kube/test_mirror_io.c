@@ -23,7 +23,7 @@ struct world {
     _Atomic(int) results, status, error;
 };
 
-#define LIST_OF(items) "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" items "]}"
+#define LIST_OF(items) "\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" items "]}"
 #define MACHINE "{\"metadata\":{\"name\":\"m\",\"namespace\":\"apps\",\"resourceVersion\":\"4\"},\"spec\":{\"providerID\":\"fake:///m\"}}"
 
 /* One Machine, and nothing new ever; no scale is answered. */
@@ -39,7 +39,7 @@ static void script(void *user, struct http_exchange *x)
         http_send(x, "\n");
         http_hang(x);
     } else {
-        http_reply(x, 200, "", strstr(x->target, "/machines?") != NULL ? LIST_OF(MACHINE) : LIST_OF(""));
+        http_reply_list(x, strstr(x->target, "/machines?") != NULL ? LIST_OF(MACHINE) : LIST_OF(""));
     }
 }
 

@@ -156,8 +156,8 @@ static void test_a_list_forgets_what_it_does_not_name(void **state)
     s = take(f);
     assert_true(s->state[KIND_POD].synced);
     assert_int_equal(s->state[KIND_POD].count, 1);
-    assert_int_equal(s->state[KIND_POD].before_list, 3);
-    assert_int_equal(s->state[KIND_POD].lost_in_list, 2);
+    assert_int_equal(s->state[KIND_POD].loss[LOSS_ANY].had, 3);
+    assert_int_equal(s->state[KIND_POD].loss[LOSS_ANY].lost, 2);
     assert_string_equal(label_of(s, "b"), "x");
     give_back(s);
 }
@@ -255,9 +255,81 @@ static void test_a_list_begun_twice_counts_from_the_first(void **state)
     store_list_end(f->store, KIND_POD);
     store_publish(f->store, 0);
     const struct snapshot *s = take(f);
-    assert_int_equal(s->state[KIND_POD].before_list, 2);
+    assert_int_equal(s->state[KIND_POD].loss[LOSS_ANY].had, 2);
+    assert_int_equal(s->state[KIND_POD].loss[LOSS_ANY].lost, 2);
     assert_int_equal(s->state[KIND_POD].count, 1);
     give_back(s);
+}
+
+static void put_pod_as(struct feeder *f, const char *name, const char *meta, const char *phase)
+{
+    char json[256];
+    snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"7\"%s},\"status\":{\"phase\":\"%s\"}}",
+             name, meta, phase);
+    tell(f, KIND_POD, WATCH_PUT, json);
+}
+
+static const struct snapshot *published(struct feeder *f, mono_ms now)
+{
+    store_publish(f->store, now);
+    return take(f);
+}
+
+/* Of three pods that a list does not show one has ended, and the deletion of one was seen to begin: it may still run. */
+static void test_losses_that_were_seen_to_come_are_told_apart(void **state)
+{
+    struct feeder *f = *state;
+    put_pod_as(f, "ends", ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"", "Running");
+    put_pod_as(f, "over", "", "Succeeded");
+    put_pod_as(f, "runs", "", "Running");
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "more-%d", i);
+        put_pod_as(f, name, "", "Running");
+    }
+    store_list_begin(f->store, KIND_POD);
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "more-%d", i);
+        put_pod_as(f, name, "", "Running");
+    }
+    store_list_end(f->store, KIND_POD);
+    const struct snapshot *s = published(f, 0);
+    const struct list_guard *loss = s->state[KIND_POD].loss;
+    assert_int_equal(loss[LOSS_UNEXPLAINED].had, 4);
+    assert_int_equal(loss[LOSS_UNEXPLAINED].lost, 1);
+    assert_int_equal(loss[LOSS_ANY].had, 5);
+    assert_int_equal(loss[LOSS_ANY].lost, 2);
+    give_back(s);
+}
+
+/* What the watch has reported as deleted was not there before the list. */
+static void test_deletions_that_were_reported_are_no_loss(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "x");
+    put_pod(f, "b", 2, "x");
+    delete_pod(f, "b");
+    store_list_begin(f->store, KIND_POD);
+    put_pod(f, "a", 1, "x");
+    store_list_end(f->store, KIND_POD);
+    const struct snapshot *s = published(f, 0);
+    assert_int_equal(s->state[KIND_POD].loss[LOSS_ANY].list, 0);
+    give_back(s);
+}
+
+/* Only a list that was asked for confirms what the one before lost. */
+static void test_a_list_that_was_asked_for_confirms(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "x");
+    for (int i = 0; i < 3; i++) {
+        store_list_begin(f->store, KIND_POD);
+        store_list_end_as(f->store, KIND_POD, i == 2);
+        const struct snapshot *s = published(f, i * STORE_PUBLISH_MS);
+        assert_int_equal(s->state[KIND_POD].loss[LOSS_UNEXPLAINED].list, i < 2 ? 1 : 0);
+        give_back(s);
+    }
 }
 
 static void test_equal_content_has_one_order(void **state)
@@ -552,6 +624,9 @@ int main(void)
         TEST(test_what_does_not_decode_is_set_aside),
         TEST(test_a_list_forgets_what_was_set_aside),
         TEST(test_a_list_begun_twice_counts_from_the_first),
+        TEST(test_losses_that_were_seen_to_come_are_told_apart),
+        TEST(test_deletions_that_were_reported_are_no_loss),
+        TEST(test_a_list_that_was_asked_for_confirms),
         TEST(test_equal_content_has_one_order),
         TEST(test_publishing_waits_its_turn),
         TEST(test_what_says_nothing_new_changes_nothing),

@@ -11,18 +11,13 @@ enum { NOW = 1000000 };
 
 static const struct {
     const char *label;
-    uint32_t before, lost;
     mono_ms broken_since; /* of the pods' watch */
     mono_ms now;
     enum guards_verdict want; /* of an empty node */
 } rows[] = {
-    {"all is well", 100, 0, 0, NOW, GUARDS_CLEAR},
-    {"a fifth of the nodes gone is the limit", 100, 20, 0, NOW, GUARDS_CLEAR},
-    {"more is too many", 100, 21, 0, NOW, GUARDS_NODES_LOST},
-    {"the one node there was", 1, 1, 0, NOW, GUARDS_NODES_LOST},
-    {"the first list of an empty cluster", 0, 0, 0, NOW, GUARDS_CLEAR},
-    {"a watch broken for less than a minute", 100, 0, NOW, NOW + 59999, GUARDS_CLEAR},
-    {"a watch broken for a minute", 100, 0, NOW, NOW + 60000, GUARDS_WATCH_BROKEN},
+    {"all is well", 0, NOW, GUARDS_CLEAR},
+    {"a watch broken for less than a minute", NOW, NOW + 59999, GUARDS_CLEAR},
+    {"a watch broken for a minute", NOW, NOW + 60000, GUARDS_WATCH_BROKEN},
 };
 
 static void verdicts(void **state)
@@ -32,9 +27,6 @@ static void verdicts(void **state)
         struct snapshot s = {0};
         struct guards g = {0};
         enum kind k = KIND_NONE;
-        s.state[KIND_NODE].lists = 2;
-        s.state[KIND_NODE].before_list = rows[r].before;
-        s.state[KIND_NODE].lost_in_list = rows[r].lost;
         s.state[KIND_POD].broken_since = rows[r].broken_since;
         struct guards_view v = guards_look(&g, &s, rows[r].now);
         enum guards_verdict got = guards_check(&v, GUARDS_EMPTY, &k);
@@ -85,52 +77,92 @@ static void each_watch_stops_what_needs_it(void **state)
     }
 }
 
-static struct snapshot after_lists(uint32_t lists, uint32_t before, uint32_t lost)
+static struct snapshot losing(enum kind k, uint32_t list, bool being_deleted)
 {
     struct snapshot s = {0};
-    s.state[KIND_NODE].lists = lists;
-    s.state[KIND_NODE].before_list = before;
-    s.state[KIND_NODE].lost_in_list = lost;
+    s.state[k].loss[LOSS_ANY] = (struct list_guard){.list = list, .had = 9, .lost = 8};
+    if (!being_deleted)
+        s.state[k].loss[LOSS_UNEXPLAINED] = s.state[k].loss[LOSS_ANY];
     return s;
 }
 
-static void lost_nodes_stop_what_begins_and_what_has_no_node(void **state)
+static unsigned stopped_by(const struct guards_view *v)
 {
-    const unsigned stopped =
-        ACT(EXPIRE) | ACT(COLLECT) | ACT(EMPTY) | ACT(SHRINK) | ACT(GROUPS) | ACT(NODELESS);
-    struct guards g = {0};
-    (void)state;
-    struct snapshot s = after_lists(2, 100, 50);
-    struct guards_view v = guards_look(&g, &s, NOW);
+    unsigned stopped = 0;
     for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++) {
         enum kind k;
-        bool stops = guards_check(&v, act, &k) == GUARDS_NODES_LOST;
-        if (stops != ((stopped >> act & 1) != 0))
-            fail_msg("\"%s\" is wrong", guards_act_sentence(act));
+        stopped |= (unsigned)(guards_check(v, act, &k) == GUARDS_OBJECTS_LOST) << act;
+    }
+    return stopped;
+}
+
+/* A list that lost many of any kind on which removal rests stops all that begins, and of what has begun the step that
+ * rests on that kind. */
+static void each_loss_stops_what_begins(void **state)
+{
+    const unsigned begins = ACT(EXPIRE) | ACT(COLLECT) | ACT(EMPTY) | ACT(SHRINK) | ACT(GROUPS);
+    (void)state;
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
+        unsigned ends = k == KIND_POD                                               ? ACT(DRAINED)
+                        : k == KIND_NODE                                            ? ACT(NODELESS)
+                        : k == KIND_VOLUME_ATTACHMENT || k == KIND_VOLUME_CLAIM ? ACT(DETACHED)
+                                                                                    : 0;
+        bool none = k == KIND_CAPACITY_QUOTA || k == KIND_KWOK_NODE_CLASS || k == KIND_CLUSTER_API_NODE_CLASS;
+        struct guards g = {0};
+        struct snapshot s = losing(k, 2, false);
+        struct guards_view v = guards_look(&g, &s, NOW);
+        if (stopped_by(&v) != (none ? 0 : begins | ends) || (guards_kind_reason(k) == NULL) != none)
+            fail_msg("%s", kind_info(k)->plural);
+        g = (struct guards){0};
+        s = losing(k, 2, true); /* objects that were being deleted: they may still be there, and keep nothing from beginning */
+        v = guards_look(&g, &s, NOW);
+        if (stopped_by(&v) != (none ? 0 : ends))
+            fail_msg("%s that were being deleted", kind_info(k)->plural);
     }
 }
 
-static void the_next_list_decides(void **state)
+static void a_loss_is_named(void **state)
 {
-    static const struct {
-        const char *label;
-        uint32_t before, lost; /* of the second list */
-        bool lost_still;
-    } seconds[] = {
-        {"it agrees", 50, 0, false},
-        {"about as many", 50, 10, false},
-        {"fewer still", 50, 40, true},
-    };
+    struct guards g = {0};
+    struct arena a;
+    enum kind k;
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(seconds); i++) {
-        struct guards g = {0};
-        struct snapshot s = after_lists(2, 100, 50);
-        assert_true(guards_look(&g, &s, NOW).nodes_lost);
-        assert_true(guards_look(&g, &s, NOW).nodes_lost); /* by no time that passes */
-        s = after_lists(3, seconds[i].before, seconds[i].lost);
-        if (guards_look(&g, &s, NOW).nodes_lost != seconds[i].lost_still)
-            fail_msg("%s", seconds[i].label);
-    }
+    arena_init(&a, 0);
+    struct snapshot s = losing(KIND_DISRUPTION_BUDGET, 2, false);
+    struct guards_view v = guards_look(&g, &s, NOW);
+    assert_int_equal(guards_check(&v, GUARDS_EMPTY, &k), GUARDS_OBJECTS_LOST);
+    assert_int_equal(k, KIND_DISRUPTION_BUDGET);
+    const char *text = "a list showed 8 of 9 poddisruptionbudgets gone; a second list is asked for";
+    assert_true(span_eq(guards_loss_text(&a, &v, GUARDS_EMPTY, k), span_of(text)));
+    assert_true(span_eq(guards_snapshot_text(&a, &s), span_of(text)));
+    assert_true(guards_stops(&v, GUARDS_OBJECTS_LOST, k));
+    assert_false(guards_stops(&v, GUARDS_WATCH_BROKEN, k));
+    assert_true(guards_see_nodes(&v));
+    arena_release(&a);
+}
+
+/* Once for each list, after ten seconds. */
+static void a_second_list_is_asked_for_after_ten_seconds(void **state)
+{
+    struct guards g = {0};
+    (void)state;
+    struct snapshot s = losing(KIND_POD, 2, false);
+    guards_look(&g, &s, NOW);
+    assert_int_equal(guards_ask(&g, NOW), KIND_NONE);
+    assert_int_equal(guards_due(&g, &s, NOW), NOW + 10 * MS_SECOND);
+    guards_look(&g, &s, NOW + 9999);
+    assert_int_equal(guards_ask(&g, NOW + 9999), KIND_NONE);
+    assert_int_equal(guards_ask(&g, NOW + 10000), KIND_POD);
+    assert_int_equal(guards_ask(&g, NOW + 10000), KIND_NONE);
+    assert_int_equal(guards_due(&g, &s, NOW + 10000), INT64_MAX);
+    s = losing(KIND_POD, 3, false); /* it lost more */
+    guards_look(&g, &s, NOW + 11000);
+    assert_int_equal(guards_ask(&g, NOW + 20999), KIND_NONE);
+    assert_int_equal(guards_ask(&g, NOW + 21000), KIND_POD);
+    s = (struct snapshot){0}; /* confirmed */
+    struct guards_view v = guards_look(&g, &s, NOW + 22000);
+    assert_int_equal(stopped_by(&v), 0);
+    assert_int_equal(guards_ask(&g, NOW + 60000), KIND_NONE);
 }
 
 /* When the next watch has been broken for long enough: what is over and what is whole are not waited for. */
@@ -155,8 +187,9 @@ int main(void)
         cmocka_unit_test(verdicts),
         cmocka_unit_test(the_next_verdict_is_known),
         cmocka_unit_test(each_watch_stops_what_needs_it),
-        cmocka_unit_test(lost_nodes_stop_what_begins_and_what_has_no_node),
-        cmocka_unit_test(the_next_list_decides),
+        cmocka_unit_test(each_loss_stops_what_begins),
+        cmocka_unit_test(a_loss_is_named),
+        cmocka_unit_test(a_second_list_is_asked_for_after_ten_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

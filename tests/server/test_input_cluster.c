@@ -135,8 +135,8 @@ static void list(struct script *s, enum kind k, const struct api_sink *sink, enu
         if (k == KIND_POD)
             put_pod(s, sink);
     }
-    sink->list_end(sink->user, k);
-    sink->list_end(sink->user, k); /* a list later, of a watch that expired, changes nothing */
+    sink->list_end(sink->user, k, false);
+    sink->list_end(sink->user, k, false); /* a list later, of a watch that expired, changes nothing */
 }
 
 static void on_watch(struct api *api, enum kind k, const struct api_sink *sink)

@@ -7,9 +7,9 @@ static void on_begin(void *user, enum kind k)
     store_list_begin(((struct group_desk *)user)->store, k);
 }
 
-static void on_end(void *user, enum kind k)
+static void on_end(void *user, enum kind k, bool asked)
 {
-    store_list_end(((struct group_desk *)user)->store, k);
+    store_list_end_as(((struct group_desk *)user)->store, k, asked);
 }
 
 static void on_event(void *user, enum kind k, enum watch_event e, struct doc_value object)

@@ -17,9 +17,9 @@ static void on_list_begin(void *user, enum kind k)
     store_list_begin(((struct loop *)user)->store, k);
 }
 
-static void on_list_end(void *user, enum kind k)
+static void on_list_end(void *user, enum kind k, bool asked)
 {
-    store_list_end(((struct loop *)user)->store, k);
+    store_list_end_as(((struct loop *)user)->store, k, asked);
 }
 
 static void on_event(void *user, enum kind k, enum watch_event e, struct doc_value object)

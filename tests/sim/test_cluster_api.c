@@ -590,9 +590,9 @@ static void on_begin(void *user, enum kind k)
     store_list_begin(user, k);
 }
 
-static void on_end(void *user, enum kind k)
+static void on_end(void *user, enum kind k, bool asked)
 {
-    store_list_end(user, k);
+    store_list_end_as(user, k, asked);
 }
 
 static void on_event(void *user, enum kind k, enum watch_event e, struct doc_value object)

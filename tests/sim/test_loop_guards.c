@@ -159,7 +159,7 @@ static void relist_later(struct api *api, enum kind k)
 {
     (void)api;
     assert_int_equal(k, KIND_NODE);
-    lists_wanted++;
+    lists_wanted++; /* each after 10 s */
 }
 
 static void hold_lists(struct loop *l)
@@ -195,7 +195,7 @@ static struct sim *lose_nodes(struct loop *l)
     for (int i = 0; i < 40 && l->decided[DECISION_GUARD] == 0; i++)
         run_for(s, 50);
     assert_string_equal(l->last[DECISION_GUARD],
-                        "no node is removed: a list showed 8 of 9 nodes gone; looking again");
+                        "no node is removed: a list showed 8 of 9 nodes gone; a second list is asked for");
     return s;
 }
 
@@ -235,7 +235,7 @@ static void a_second_list_that_loses_more_is_looked_at_once_more(void **state)
     struct loop l = {0};
     struct sim *s = lose_nodes(&l);
     load_own_nodes(s, true);
-    run_for(s, MS_SECOND);
+    run_for(s, 11 * MS_SECOND);
     sim_client_break_watch(l.api, KIND_NODE, sim_now(s) + 1 * MS_SECOND, true);
     load_own_nodes(s, false);
     run_for(s, MS_MINUTE);
@@ -276,12 +276,160 @@ static void the_machine_of_a_node_that_was_lost_is_not_given_up(void **state)
     delete_first(s, KIND_NODE_CLAIM);
     run_for(s, MS_MINUTE);
     assert_string_equal(l.last[DECISION_GUARD],
-                        "no node is removed: a list showed 1 of 1 nodes gone; looking again");
+                        "no node is removed: a list showed 1 of 1 nodes gone; a second list is asked for");
     assert_int_equal(l.decided[DECISION_GONE], 0);
     let_list(&l);
     run_for(s, MS_MINUTE);
     assert_int_equal(l.decided[DECISION_GONE], 1);
     loop_end(&l);
+}
+
+/* An API server that answers a LIST of a kind, after a 410, with nothing. */
+struct short_list {
+    struct loop l;
+    struct sim *s;
+    wall_ms lost, asked; /* when it was seen, and when a second list was asked for; 0: not yet */
+};
+
+static struct short_list *heard_by;
+
+static void note_relist(struct api *api, enum kind k)
+{
+    heard_by->asked = sim_now(heard_by->s);
+    real_ops->relist(api, k);
+}
+
+static void begin_short(struct short_list *x, enum kind k, uint32_t lists)
+{
+    static struct api_ops noting;
+    heard_by = x;
+    real_ops = x->l.api->ops;
+    noting = *real_ops;
+    noting.relist = note_relist;
+    x->l.api->ops = &noting;
+    sim_client_hide(x->l.api, k, lists);
+    sim_client_break_watch(x->l.api, k, sim_now(x->s) + MS_SECOND, true);
+    for (int i = 0; i < 40 && x->l.decided[DECISION_GUARD] == 0; i++)
+        run_for(x->s, 50);
+    x->lost = sim_now(x->s);
+    assert_int_equal(x->asked, 0);
+}
+
+static void until_confirmed(struct short_list *x)
+{
+    for (int i = 0; i < 400 && strcmp(x->l.last[DECISION_GUARD], "nodes may be removed again") != 0; i++)
+        run_for(x->s, 50);
+    assert_string_equal(x->l.last[DECISION_GUARD], "nodes may be removed again");
+    assert_int_equal(x->l.decided[DECISION_GUARD], 2);
+    assert_in_range(x->asked - x->lost, 10 * MS_SECOND - 100, 10 * MS_SECOND + 100);
+}
+
+/* Pods run on a node, which is full of them. */
+static void begin_with_pods(struct short_list *x, const char *disruption)
+{
+    *x = (struct short_list){.s = new_sim(node_class_yaml())};
+    load(x->s, pool_yaml("general", disruption, ""));
+    load(x->s, deployment_yaml("web", 2, "3", ""));
+    loop_begin(&x->l, x->s);
+    run_for(x->s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(x->s, "web"), 2);
+}
+
+static void a_list_without_pods_removes_no_node_that_has_some(void **state)
+{
+    (void)state;
+    struct short_list x;
+    begin_with_pods(&x, "");
+    size_t nodes = count_objects(x.s, KIND_NODE);
+    begin_short(&x, KIND_POD, 1);
+    assert_string_equal(x.l.last[DECISION_GUARD],
+                        "no node is removed: a list showed 2 of 2 pods gone; a second list is asked for");
+    assert_float_equal(x.l.measured[MEASURE_REMOVALS_STOPPED], 1, 0);
+    until_confirmed(&x); /* they are there */
+    assert_float_equal(x.l.measured[MEASURE_REMOVALS_STOPPED], 0, 0);
+    run_for(x.s, 5 * MS_MINUTE);
+    assert_int_equal(count_objects(x.s, KIND_NODE), nodes);
+    assert_int_equal(count_bound(x.s, "web"), 2);
+    assert_int_equal(x.l.decided[DECISION_REMOVE], 0);
+    scale(x.s, "web", 0); /* and goes on */
+    run_for(x.s, MS_MINUTE);
+    assert_int_equal(count_objects(x.s, KIND_NODE), 0);
+    loop_end(&x.l);
+}
+
+/* The pods have stood there for two minutes: by the times that the API has, the node was empty for longer than
+ * consolidateAfter as soon as they were not seen. */
+static void a_node_is_empty_since_the_list_that_confirmed_it(void **state)
+{
+    (void)state;
+    struct short_list x;
+    begin_with_pods(&x, "{\"consolidationPolicy\":\"WhenEmpty\",\"consolidateAfter\":\"1m\"}");
+    begin_short(&x, KIND_POD, UINT32_MAX);
+    until_confirmed(&x);
+    run_for(x.s, 58 * MS_SECOND);
+    assert_int_equal(x.l.decided[DECISION_REMOVE], 0);
+    run_for(x.s, 30 * MS_SECOND);
+    assert_int_not_equal(x.l.decided[DECISION_REMOVE], 0);
+    loop_end(&x.l);
+}
+
+static void a_list_without_budgets_removes_no_node(void **state)
+{
+    (void)state;
+    struct short_list x = {.s = cluster()};
+    load(x.s, "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"web\","
+              "\"namespace\":\"default\"},\"spec\":{\"minAvailable\":1,\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}");
+    load(x.s, deployment_yaml("web", 2, "3", ""));
+    loop_begin(&x.l, x.s);
+    run_for(x.s, 40 * MS_SECOND);
+    scale(x.s, "web", 0);
+    run_for(x.s, 5 * MS_SECOND); /* the node is looked at a second time before it goes */
+    begin_short(&x, KIND_DISRUPTION_BUDGET, 1);
+    assert_string_equal(x.l.last[DECISION_GUARD],
+                        "no node is removed: a list showed 1 of 1 poddisruptionbudgets gone; a second list is asked for");
+    until_confirmed(&x);
+    assert_int_equal(x.l.decided[DECISION_REMOVE], 0);
+    run_for(x.s, MS_MINUTE);
+    assert_int_equal(count_objects(x.s, KIND_NODE), 0);
+    loop_end(&x.l);
+}
+
+/* A Job's pods, of which the watch has reported the deletion. */
+static void deletions_that_were_seen_are_no_loss(void **state)
+{
+    (void)state;
+    struct short_list x;
+    begin_with_pods(&x, "");
+    load(x.s, deployment_yaml("job", 20, "100m", ""));
+    run_for(x.s, MS_MINUTE);
+    assert_int_equal(count_bound(x.s, "job"), 20);
+    scale(x.s, "job", 0);
+    run_for(x.s, 2 * MS_SECOND);
+    begin_short(&x, KIND_POD, 0);
+    run_for(x.s, MS_MINUTE);
+    assert_int_equal(x.l.decided[DECISION_GUARD], 0);
+    assert_int_equal(count_bound(x.s, "web"), 2);
+    loop_end(&x.l);
+}
+
+/* A node that is drained has pods that run on; its machine does not go for a list without them. */
+static void no_drain_ends_by_a_list_without_pods(void **state)
+{
+    (void)state;
+    struct short_list x;
+    begin_with_pods(&x, "");
+    load(x.s, "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"web\","
+              "\"namespace\":\"default\"},\"spec\":{\"minAvailable\":2,\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}");
+    run_for(x.s, 10 * MS_SECOND);
+    delete_first(x.s, KIND_NODE_CLAIM);
+    run_for(x.s, MS_MINUTE);
+    size_t nodes = count_objects(x.s, KIND_NODE);
+    begin_short(&x, KIND_POD, 1);
+    until_confirmed(&x);
+    run_for(x.s, MS_MINUTE);
+    assert_int_equal(count_objects(x.s, KIND_NODE), nodes);
+    assert_int_equal(count_bound(x.s, "web"), 2);
+    loop_end(&x.l);
 }
 
 /* What begins of itself waits until the cluster is seen whole, and begins then. */
@@ -430,6 +578,11 @@ int main(void)
         cmocka_unit_test(a_second_list_that_loses_more_is_looked_at_once_more),
         cmocka_unit_test(a_termination_that_has_begun_goes_on),
         cmocka_unit_test(the_machine_of_a_node_that_was_lost_is_not_given_up),
+        cmocka_unit_test(a_list_without_pods_removes_no_node_that_has_some),
+        cmocka_unit_test(a_node_is_empty_since_the_list_that_confirmed_it),
+        cmocka_unit_test(a_list_without_budgets_removes_no_node),
+        cmocka_unit_test(deletions_that_were_seen_are_no_loss),
+        cmocka_unit_test(no_drain_ends_by_a_list_without_pods),
         cmocka_unit_test(a_claim_that_is_not_seen_is_asked_about_now_and_then),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
