@@ -168,15 +168,21 @@ struct span guards_snapshot_text(struct arena *a, const struct snapshot *s)
     return (struct span){NULL, 0};
 }
 
-bool guards_stops(const struct guards_view *v, enum guards_verdict verdict, enum kind k)
+bool guards_can_stop(enum guards_verdict verdict, enum kind k)
 {
     if (verdict == GUARDS_OBJECTS_LOST)
-        return v->loss[k][LOSS_UNEXPLAINED].list != 0 || v->loss[k][LOSS_ANY].list != 0;
+        return reasons[k] != NULL;
     for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++)
         for (uint32_t i = 0; verdict == GUARDS_WATCH_BROKEN && i < acts[act].need_count; i++)
-            if (acts[act].needs[i] == k && v->broken[k])
+            if (acts[act].needs[i] == k)
                 return true;
     return false;
+}
+
+bool guards_stops(const struct guards_view *v, enum guards_verdict verdict, enum kind k)
+{
+    bool lost = v->loss[k][LOSS_UNEXPLAINED].list != 0 || v->loss[k][LOSS_ANY].list != 0;
+    return guards_can_stop(verdict, k) && (verdict == GUARDS_OBJECTS_LOST ? lost : v->broken[k]);
 }
 
 bool guards_see_nodes(const struct guards_view *v)

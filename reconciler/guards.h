@@ -57,7 +57,8 @@ enum kind guards_ask(struct guards *g, mono_ms now);
 /* GUARDS_CLEAR: it may be done. *kind_out names the kind that is not seen whole. */
 enum guards_verdict guards_check(const struct guards_view *v, enum guards_act act,
                                  enum kind *kind_out);
-/* Whether an act is stopped by the verdict and this kind. */
+/* Whether some act can be, and is, stopped by the verdict and this kind. */
+bool guards_can_stop(enum guards_verdict verdict, enum kind k);
 bool guards_stops(const struct guards_view *v, enum guards_verdict verdict, enum kind k);
 bool guards_see_nodes(const struct guards_view *v); /* and NodeClaims, all of them */
 /* What a person is told when nothing more general than this is stopped: "no node is removed". */

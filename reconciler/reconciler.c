@@ -250,16 +250,18 @@ static void list_again(struct reconciler *r)
         r->config.api->ops->relist(r->config.api, k);
 }
 
-/* A series that has been 1 stays, as 0. */
-static void count_stopped(struct pass *p, enum guards_verdict v, enum kind k, bool stopped)
+/* All series at first, then those that change. */
+static void count_stopped(struct pass *p, enum guards_verdict v)
 {
-    uint32_t *shown = &p->r->missing.shown[v], bit = 1u << k;
-    _Static_assert(KIND_STORED_COUNT <= 32, "a bit for each kind");
-    if (!stopped && (*shown & bit) == 0)
-        return;
-    *shown |= bit;
-    count(p->r, MEASURE_REMOVALS_STOPPED, stopped, span_of(guards_verdict_name(v)), span_of(kind_info(k)->name),
-          (struct span){0});
+    struct told_missing *m = &p->r->missing;
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
+        bool stopped = guards_stops(&p->view, v, k);
+        if (!guards_can_stop(v, k) || (m->counted && m->stopped[v][k] == stopped))
+            continue;
+        m->stopped[v][k] = stopped;
+        count(p->r, MEASURE_REMOVALS_STOPPED, stopped, span_of(guards_verdict_name(v)), span_of(kind_info(k)->name),
+              (struct span){0});
+    }
 }
 
 /* The most general of what waits, and why; absent: nothing does. */
@@ -303,9 +305,9 @@ static void run_guards(struct pass *p)
     p->view = guards_look(&r->missing.guards, p->snapshot, p->mono);
     list_again(r);
     pass_wake(p, guards_due(&r->missing.guards, p->snapshot, p->mono));
-    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        for (enum guards_verdict v = GUARDS_WATCH_BROKEN; v < GUARDS_VERDICT_COUNT; v++)
-            count_stopped(p, v, k, guards_stops(&p->view, v, k));
+    for (enum guards_verdict v = GUARDS_WATCH_BROKEN; v < GUARDS_VERDICT_COUNT; v++)
+        count_stopped(p, v);
+    r->missing.counted = true;
     r->missing.collects = pass_may(p, GUARDS_COLLECT);
     if (!guards_see_nodes(&p->view))
         r->missing.blind_until = p->wall;

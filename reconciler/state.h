@@ -260,7 +260,7 @@ struct provider_side { /* what is a provider's own, by its index */
 
 struct told_missing { /* of guards.h, and what was told of them */
     struct guards guards;
-    uint32_t shown[GUARDS_VERDICT_COUNT]; /* kinds (by bit) whose series of stowage_removals_stopped is there */
+    bool counted, stopped[GUARDS_VERDICT_COUNT][KIND_STORED_COUNT]; /* as stowage_removals_stopped has it */
     bool collects;       /* the last pass saw enough to collect garbage */
     uint64_t told;       /* hash of the sentence that says what waits; 0: nothing does */
     wall_ms blind_until; /* the last pass that did not see all nodes; 0: none */

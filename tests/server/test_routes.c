@@ -272,6 +272,22 @@ static void test_explain(void **state)
     says(f, 404, "the name of the pod is missing");
 }
 
+/* Its only pod is not in a list, until a second one confirms that. */
+static void test_explain_while_a_list_is_unconfirmed(void **state)
+{
+    struct fixture *f = *state;
+    store_list_begin(f->view.store, KIND_POD);
+    store_list_end(f->view.store, KIND_POD);
+    store_publish(f->view.store, 0);
+    ask(f, HTTP_PAGE, "GET", "/explain/node/n1", NULL);
+    says(f, 200, "\"sentence\":\"n1 stays: no node is removed now, since a list showed 1 of 1 pods gone; a second list is asked for.\"");
+    store_list_begin(f->view.store, KIND_POD);
+    store_list_end_as(f->view.store, KIND_POD, true);
+    store_publish(f->view.store, 0);
+    ask(f, HTTP_PAGE, "GET", "/explain/node/n1", NULL);
+    says(f, 200, "\"sentence\":\"n1 stays: no dynamic NodePool of ours owns it.\"");
+}
+
 /* The reconciler plans nothing for a pod for a while: explain, page and plan say so, as long as it holds. */
 static void test_who_is_put_off(void **state)
 {
@@ -994,6 +1010,7 @@ int main(void)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         ROW(test_explain),
+        ROW(test_explain_while_a_list_is_unconfirmed),
         ROW(test_who_is_put_off),
         ROW(test_drift_is_paused),
         ROW(test_split_by_webhook), ROW(test_extender), ROW(test_held_room_follows_what_is_published),

@@ -344,6 +344,24 @@ static void an_empty_node_goes_when_nobody_has_needed_it_for_long_enough(void **
     end();
 }
 
+/* Of ten minutes five in which PodDisruptionBudgets were not seen. */
+static void time_in_which_the_view_was_partial_is_no_unneeded_time(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    scale(s, "web", 0);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(tainted(s, SOFT), 2);
+    sim_client_break_watch(it.loop.api, KIND_DISRUPTION_BUDGET, sim_now(s) + 6 * MS_MINUTE, false);
+    run_for(s, 13 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    run_for(s, 3 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    end();
+}
+
 static void a_node_that_is_needed_again_loses_its_soft_mark(void **state)
 {
     (void)state;
@@ -465,6 +483,31 @@ static void a_pod_that_may_not_be_moved_any_more_keeps_the_node(void **state)
     run_for(s, 3 * MS_MINUTE);
     expect_untouched(s);
     assert_int_equal(told("ScaleDownFailed", "NotEnoughPdb"), 1);
+    end();
+}
+
+static enum sim_fate refuse(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal);
+
+/* The list that a 410 brings has none of the pods that a node of a group is drained of. */
+static void a_drain_does_not_end_by_a_list_without_pods(void **state)
+{
+    (void)state;
+    struct sim *s = begin_sparse(NULL);
+    sim_client_set_faults(it.loop.api, &(struct sim_faults){.before = refuse});
+    run_for(s, 10 * MS_MINUTE);
+    for (int i = 0; i < 60 && tainted(s, HARD) == 0; i++)
+        run_for(s, 1 * MS_SECOND);
+    run_for(s, 20 * MS_SECOND);
+    sim_client_hide(it.loop.api, KIND_POD, 1);
+    sim_client_break_watch(it.loop.api, KIND_POD, sim_now(s) + 1 * MS_SECOND, true);
+    run_for(s, 8 * MS_SECOND);
+    assert_string_equal(it.loop.last[DECISION_GUARD],
+                        "no node is removed: a list showed 2 of 2 pods gone; a second list is asked for");
+    assert_int_equal(nodes_of(s, "a"), 2);
+    run_for(s, 10 * MS_SECOND);
+    assert_string_equal(it.loop.last[DECISION_GUARD], "nodes may be removed again");
+    run_for(s, 3 * MS_MINUTE);
+    expect_untouched(s);
     end();
 }
 
@@ -1377,11 +1420,13 @@ int main(void)
         cmocka_unit_test(pods_have_their_places_on_machines_on_their_way),
         cmocka_unit_test(places_of_pools_and_of_groups_stand_side_by_side),
         cmocka_unit_test(an_empty_node_goes_when_nobody_has_needed_it_for_long_enough),
+        cmocka_unit_test(time_in_which_the_view_was_partial_is_no_unneeded_time),
         cmocka_unit_test(a_node_that_is_needed_again_loses_its_soft_mark),
         cmocka_unit_test(a_node_that_is_used_little_is_drained_and_goes),
         cmocka_unit_test(taints_of_others_are_kept_as_they_are),
         cmocka_unit_test(a_pod_that_may_not_be_moved_any_more_keeps_the_node),
         cmocka_unit_test(an_eviction_that_is_refused_for_two_minutes_keeps_the_node),
+        cmocka_unit_test(a_drain_does_not_end_by_a_list_without_pods),
         cmocka_unit_test(scenario_164_the_less_important_leave_first),
         cmocka_unit_test(a_new_leader_takes_marks_of_another_off),
         cmocka_unit_test(a_mark_that_cannot_be_taken_off_at_once_is_later),

@@ -82,7 +82,7 @@ func (f *fleet) losesNodes(t *testing.T, ctx context.Context) {
 		return f.Client().CoreV1().Nodes().Delete(ctx, nodeName(i), meta.DeleteOptions{})
 	}))
 	gone.Store(true)
-	must(t, f.Wait(ctx, "the guard", f.saysOf(s, fmt.Sprintf("a list showed %d of %d nodes gone; looking again", lostNodes, manyNodes+1))))
+	must(t, f.Wait(ctx, "the guard", f.saysOf(s, fmt.Sprintf("a list showed %d of %d nodes gone; a second list is asked for", lostNodes, manyNodes+1))))
 	must(t, f.remove(ctx, "web"))
 	begin := time.Now()
 	must(t, f.Wait(ctx, "removals to go on", f.saysOf(s, "nodes may be removed again")))

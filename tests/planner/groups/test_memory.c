@@ -200,6 +200,27 @@ static void test_unneeded_meanwhile(void **state)
     end(&s);
 }
 
+/* A node that was unneeded before the view was partial has waited for as long as before; one that has been found so
+ * since has not waited. */
+static void test_unneeded_while_the_view_was_partial(void **state)
+{
+    (void)state;
+    struct scene s;
+    begin(&s, NODE("n1") NODE("n2"));
+    const char *both = A(", instances: [{id: n1}, {id: n2}]");
+    group_memory_unneeded(s.m, SPAN("n1"), AT(-7));
+    group_memory_unneeded(s.m, SPAN("n2"), AT(2));
+    group_memory_hold(s.m, AT(1), AT(4));
+    recall(&s, both, 5);
+    assert_int_equal(s.file.state.unneeded.count, 2);
+    assert_true(s.file.state.unneeded.items[0].time == AT(-4));
+    assert_true(s.file.state.unneeded.items[1].time == AT(4));
+    group_memory_hold(s.m, AT(9), AT(8)); /* the clock was set back */
+    recall(&s, both, 5);
+    assert_true(s.file.state.unneeded.items[0].time == AT(-4));
+    end(&s);
+}
+
 static void test_machines(void **state)
 {
     (void)state;
@@ -404,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_backoff),       cmocka_unit_test(test_long_messages), cmocka_unit_test(test_requests),
         cmocka_unit_test(test_grew_meanwhile), cmocka_unit_test(test_unneeded_meanwhile),
+        cmocka_unit_test(test_unneeded_while_the_view_was_partial),
         cmocka_unit_test(test_machines),      cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_forgets),       cmocka_unit_test(test_unremovable),   cmocka_unit_test(test_times),
         cmocka_unit_test(test_undone),
