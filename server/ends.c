@@ -11,7 +11,7 @@ enum { LOOK_MS = 5 * MS_SECOND, SHARE = 4 };
 struct ends {
     struct ends_config config;
     uint32_t metric;
-    wall_ms told[END_COUNT]; /* when it was; 0: it was not, or the certificate is another */
+    mono_ms again[END_COUNT]; /* not before; 0: it was not told, or the certificate is another */
     wall_ms last[END_COUNT];
     mono_ms due;
 };
@@ -72,20 +72,20 @@ static span_ms soon(const struct ends *e, enum end which)
     return life / SHARE < most ? life / SHARE : most;
 }
 
-static void look(struct ends *e, enum end which, wall_ms not_after, wall_ms wall)
+static void look(struct ends *e, enum end which, wall_ms not_after, mono_ms now, wall_ms wall)
 {
     struct span label = span_of(end_name(which));
     if (not_after != e->last[which])
-        e->told[which] = 0;
+        e->again[which] = 0;
     e->last[which] = not_after;
     if (not_after == 0) {
         metrics_remove(e->config.metrics, e->metric, &label);
         return;
     }
     metrics_set(e->config.metrics, e->metric, &label, (double)not_after / MS_SECOND);
-    if (not_after - wall >= soon(e, which) || (e->told[which] != 0 && wall - e->told[which] < ENDS_AGAIN))
+    if (not_after - wall >= soon(e, which) || now < e->again[which])
         return;
-    e->told[which] = wall;
+    e->again[which] = now + ENDS_AGAIN;
     e->config.soon(e->config.user, which, not_after);
 }
 
@@ -95,6 +95,6 @@ mono_ms ends_step(struct ends *e, const wall_ms not_after[END_COUNT], mono_ms no
         return e->due;
     e->due = now + LOOK_MS;
     for (int i = 0; i < END_COUNT; i++)
-        look(e, (enum end)i, not_after[i], wall);
+        look(e, (enum end)i, not_after[i], now, wall);
     return e->due;
 }

@@ -118,6 +118,20 @@ static void test_again(void **state)
     end(f);
 }
 
+/* A day is one whatever the wall clock does in between. */
+static void test_again_after_the_clock_was_set_back(void **state)
+{
+    (void)state;
+    struct fixture *f = begin(365 * DAY);
+    const wall_ms at[END_COUNT] = {[END_SERVING] = WALL + 3 * DAY};
+    ends_step(f->ends, at, 0, WALL);
+    ends_step(f->ends, at, 23 * MS_HOUR, WALL - DAY);
+    assert_int_equal(f->told[END_SERVING], 1);
+    ends_step(f->ends, at, 25 * MS_HOUR, WALL - DAY);
+    assert_int_equal(f->told[END_SERVING], 2);
+    end(f);
+}
+
 /* Each names the end, what is to be done, and the Secret at which somebody looks for it. */
 static void test_event(void **state)
 {
@@ -159,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_metric),
         cmocka_unit_test(test_soon),
         cmocka_unit_test(test_again),
+        cmocka_unit_test(test_again_after_the_clock_was_set_back),
         cmocka_unit_test(test_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
