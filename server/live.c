@@ -41,6 +41,7 @@ struct live {
     struct client *client;
     struct mirror *management; /* of node groups whose machines another cluster has; NULL: none are */
     struct sim *sim;
+    mono_ms sim_polled; /* when it was last given the time */
     struct api *api;
     struct provider *provider;
     struct provider *machines; /* of pools on Cluster API; NULL: none */
@@ -148,6 +149,14 @@ static void on_observes(void *user, struct span reason)
 
 /* --- the API thread --- */
 
+/* The clock of a cluster in memory: the wall's, but one that goes on when that is set back. */
+static wall_ms sim_clock(struct live *l, mono_ms now)
+{
+    wall_ms wall = clock_wall(), goes_on = sim_now(l->sim) + (l->sim_polled != 0 ? now - l->sim_polled : 0);
+    l->sim_polled = now;
+    return wall > goes_on ? wall : goes_on;
+}
+
 /* Lets the cluster speak until `until` at the latest. */
 static void poll_cluster(struct live *l, mono_ms until)
 {
@@ -156,7 +165,7 @@ static void poll_cluster(struct live *l, mono_ms until)
         client_poll(l->client, until > now ? until - now : 0);
         return;
     }
-    wall_ms wall = clock_wall();
+    wall_ms wall = sim_clock(l, now);
     wall_ms due = sim_step(l->sim, wall);
     if (engine_due(l->engine) <= now)
         return;

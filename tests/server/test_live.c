@@ -5,11 +5,27 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "server/clock.h"
 #include "server/live.h"
+
+static _Atomic(int64_t) stepped; /* seconds that the wall clock was set forward */
+
+/* Stands before libc's. */
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    long failed = syscall(SYS_clock_gettime, id, t);
+    if (id == CLOCK_REALTIME)
+        t->tv_sec += atomic_load(&stepped);
+    return (int)failed;
+}
 
 static const char *no_environment(const char *name)
 {
@@ -120,9 +136,46 @@ static void a_cluster_in_memory_may_take_its_time(void **state)
     arena_release(&a);
 }
 
+static void on_ready(void *user, const struct decision *d)
+{
+    if (d->kind == DECISION_READY)
+        sem_post(user);
+}
+
+/* It goes on while the wall clock is behind what it has shown. */
+static void a_cluster_in_memory_outlives_a_step_back(void **state)
+{
+    enum { PATIENCE_S = 60 };
+    char *argv[] = {"--embedded"};
+    struct arena a;
+    struct options o;
+    struct err err;
+    struct live *live;
+    struct buf said = {0};
+    sem_t ready;
+    bool help;
+    struct log log = {.sink = keep, .user = &said, .now_ms = no_time};
+    (void)state;
+    sem_init(&ready, 0, 0);
+    arena_init(&a, 0);
+    assert_true(options_read(&a, OPTION_SERVE, 1, argv, no_environment, &o, &help, &err));
+    assert_true(live_new(&(struct live_config){.options = &o, .log = &log, .user = &ready, .decided = on_ready}, &live, &err));
+    atomic_store(&stepped, -3600);
+    live_start(live);
+    struct timespec until = {.tv_sec = clock_mono() / MS_SECOND + PATIENCE_S};
+    bool came = sem_clockwait(&ready, CLOCK_MONOTONIC, &until) == 0;
+    live_stop(live);
+    live_free(live);
+    buf_release(&said);
+    arena_release(&a);
+    sem_destroy(&ready);
+    assert_true(came);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(policies_of_repairs_have_to_be_right),
-                                       cmocka_unit_test(a_cluster_in_memory_may_take_its_time)};
+                                       cmocka_unit_test(a_cluster_in_memory_may_take_its_time),
+                                       cmocka_unit_test(a_cluster_in_memory_outlives_a_step_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
