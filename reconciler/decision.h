@@ -27,6 +27,7 @@ enum decision_kind {
     DECISION_GONE,      /* a node has left */
     DECISION_SET_ASIDE, /* an object is not used because it is wrong; and when it is used again */
     DECISION_GUARD,     /* removals or purchases stop or go on */
+    DECISION_CLOCK,     /* the wall clock has stepped */
     DECISION_OBSERVE,   /* nothing is written, or acting begins again */
     DECISION_FAIL,      /* a write or a cloud call failed and will be tried again */
     DECISION_COUNT,

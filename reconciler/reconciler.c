@@ -215,6 +215,27 @@ static void follow_leadership(struct reconciler *r)
     r->leading = lead;
 }
 
+/* What is remembered has moments of the wall clock in it, and goes: as after a change of leader, the rest is in the API. */
+static void look_at_clock(struct reconciler *r)
+{
+    span_ms step = clock_jump_look(&r->jump, r->mono, r->wall);
+    if (step == 0)
+        return;
+    struct arena a;
+    arena_init(&a, 0);
+    struct decision d = {.kind = DECISION_CLOCK, .subject = "clock", .warning = true, .per_hour = NAN};
+    struct span by = duration_text(&a, (step > 0 ? step : -step) / MS_SECOND * MS_SECOND);
+    count(r, MEASURE_CLOCK_STEPS, 1, step > 0 ? SPAN("forward") : SPAN("backward"), (struct span){0}, (struct span){0});
+    if (step > 0)
+        tell(r, d, "the clock was set forward by %.*s, or the machine was suspended for so long: nodes that have "
+                   "expired by that leave as their NodePools' budgets let them, what is under way keeps its time", SPAN_ARG(by));
+    else
+        tell(r, d, "the clock was set back by %.*s: nodes expire later by so long, what is under way keeps its time", SPAN_ARG(by));
+    arena_release(&a);
+    stop_acting(r);
+    r->stale = true;
+}
+
 /* What was remembered from before is forgotten, once no call needs it any more. */
 static bool begin_afresh(struct reconciler *r)
 {
@@ -458,6 +479,7 @@ mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall)
     calls_deliver(r);
     mono_ms overdue = calls_expire(r);
     follow_leadership(r);
+    look_at_clock(r);
     mono_ms next = mono + r->config.options.idle;
     struct snapshot *s = (struct snapshot *)share_read(r->config.snapshots, &r->cache);
     if (!reconciler_may_act(r)) {

@@ -138,6 +138,8 @@ void claim_patch_conditions(struct pass *p, const struct claim_view *c, const st
 /* Writes until when its pods may stay (karpenter.sh/nodeclaim-termination-timestamp); `why`: told, or NULL. False: its gate
  * is shut. */
 bool claim_write_deadline(struct pass *p, const struct claim_view *c, wall_ms at, const struct decision *why);
+/* Until when the pods of a claim that leaves may stay; a step of the clock since its deletion does not count. 0: no limit. */
+wall_ms claim_deadline_now(const struct pass *p, const struct claim_view *c);
 bool node_has_taint(const struct node *n, sym key, enum taint_effect effect);
 /* Pods bound to the node, not terminal. */
 const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,

@@ -16,6 +16,7 @@
 #include "reconciler/disruption/loops.h"
 #include "reconciler/disruption/returns.h"
 #include "reconciler/call.h"
+#include "reconciler/clock_jump.h"
 #include "reconciler/derive.h"
 #include "reconciler/groups/keeper.h"
 #include "reconciler/guards.h"
@@ -345,6 +346,7 @@ struct reconciler {
     struct arena arena;
     mono_ms mono;
     wall_ms wall;
+    struct clock_jump jump;
     struct told_missing missing;
     /* what is remembered of objects */
     struct views views;

@@ -77,8 +77,13 @@ bool decision_event(const struct decision *d, struct event_note *out)
 
 void count_all(struct reconciler *r, const struct measure *m)
 {
-    if (r->config.listener.measured != NULL)
-        r->config.listener.measured(r->config.listener.user, m);
+    if (r->config.listener.measured == NULL)
+        return;
+    struct measure sound = *m; /* between two clocks, or over a step of one, a time may come out below zero */
+    enum measure_type type = measure_infos[m->id].type;
+    if ((type == MEASURE_HISTOGRAM || type == MEASURE_SUMMARY) && sound.value < 0)
+        sound.value = 0;
+    r->config.listener.measured(r->config.listener.user, &sound);
 }
 
 void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,

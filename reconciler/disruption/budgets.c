@@ -18,6 +18,10 @@ static bool is_begun(const struct pass *p, uint32_t at)
 
 static void count_nodes(struct pass *p)
 {
+    for (uint32_t i = 0; i < p->pool_count; i++) {
+        p->pools[i].counted = (struct allowance){0};
+        p->pools[i].closed = 0;
+    }
     const struct node_pool *pool = NULL;
     struct pool_view *v = NULL;
     for (uint32_t i = 0; i < p->node_count; i++) {
@@ -81,6 +85,11 @@ void budgets_count(struct pass *p)
     for (uint32_t i = 0; i < p->pool_count; i++)
         for (uint32_t r = 0; p->pools[i].provider != NULL && r < REASON_COUNT; r++)
             show(p, &p->pools[i], (enum disruption_reason)r);
+}
+
+void budgets_count_early(struct pass *p)
+{
+    count_nodes(p);
 }
 
 int32_t budgets_left(struct pass *p, const struct node_pool *pool, enum disruption_reason reason)

@@ -8,8 +8,10 @@
 
 #include "reconciler/stages.h"
 
-/* Once a pass, before anything is drawn. */
+/* Once a pass, before anything is drawn by a command. */
 void budgets_count(struct pass *p);
+/* The same for a stage before that, and nothing is shown: what it draws and begins is counted anew. */
+void budgets_count_early(struct pass *p);
 int32_t budgets_left(struct pass *p, const struct node_pool *pool, enum disruption_reason reason);
 /* False: the pool lets none go now. */
 bool budgets_take(struct pass *p, const struct node_pool *pool, enum disruption_reason reason);

@@ -95,7 +95,7 @@ struct span emptiness_sentence(struct pass *p, const struct node_claim *c, doubl
     wall_ms since = c->last_pod_event != 0 ? c->last_pod_event
                     : initialized != NULL  ? initialized->transition
                                            : c->meta.created;
-    struct span age = duration_text(p->a, (p->wall - since) / MS_SECOND * MS_SECOND);
+    struct span age = duration_text(p->a, clock_jump_age(&p->r->jump, since) / MS_SECOND * MS_SECOND);
     return arena_printf(p->a, "empty for %.*s, saves $%.3f/h", SPAN_ARG(age), saves);
 }
 

@@ -152,7 +152,7 @@ static void tell_reboot(struct reboot *b, struct span reason, struct span note, 
 static void count_end(struct reboot *b, struct span result)
 {
     struct span none = {0};
-    double seconds = (double)(b->p->wall - b->state->transition) / MS_SECOND;
+    double seconds = (double)clock_jump_age(&b->p->r->jump, b->state->transition) / MS_SECOND;
     count(b->p->r, MEASURE_REBOOTS, 1, result, none, none);
     count(b->p->r, MEASURE_REBOOT_DURATION, seconds, result, none, none);
 }
@@ -341,7 +341,7 @@ static void await_boot(struct reboot *b)
         return;
     }
     if (initialized != NULL)
-        count(b->p->r, MEASURE_REBOOT_RECOVERY, (double)(b->p->wall - initialized->transition) / MS_SECOND,
+        count(b->p->r, MEASURE_REBOOT_RECOVERY, (double)clock_jump_age(&b->p->r->jump, initialized->transition) / MS_SECOND,
               (struct span){0}, (struct span){0}, (struct span){0});
     end(b, true, SPAN("RebootSucceeded"), SPAN("node rebooted and rejoined the cluster"));
 }

@@ -283,7 +283,7 @@ static void tell_ready(struct pass *p, const struct node_claim *claim)
                            .subject = "ready",
                            .per_hour = NAN,
                            .about = object_of(KIND_NODE_CLAIM, m)},
-         "%.*s  %lld s after it was asked for", SPAN_ARG(m->name), (long long)((p->wall - m->created) / MS_SECOND));
+         "%.*s  %lld s after it was asked for", SPAN_ARG(m->name), (long long)(clock_jump_age(&p->r->jump, m->created) / MS_SECOND));
 }
 
 static void patch_status(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
@@ -405,6 +405,7 @@ static void run_claim(struct pass *p, uint32_t at)
         .labels_written = m->labels_written,
         .launch_error = m->launch_failed ? &m->error : NULL,
         .pod_event = m->pod_event,
+        .jump = &p->r->jump,
         .blind_until = p->r->missing.blind_until,
         .types = known_types(p->world, c),
         .drift_known = m->drift.known,
@@ -415,7 +416,7 @@ static void run_claim(struct pass *p, uint32_t at)
     struct lifecycle_step s;
     if (!act_may(p, &m->memo, &c->claim->meta))
         return;
-    if (m->pod_event != 0 && m->pod_event - c->claim->last_pod_event < POD_EVENT_MS)
+    if (m->pod_event != 0 && !lifecycle_pod_event_is_new(c->claim, m->pod_event))
         f.pod_event = m->pod_event = 0;
     lifecycle_step(p->a, &f, &s);
     if (s.due != 0)

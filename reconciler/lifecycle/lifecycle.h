@@ -9,6 +9,7 @@
 #include "kube/instance_type.h"
 #include "kube/node.h"
 #include "reconciler/call.h"
+#include "reconciler/clock_jump.h"
 
 enum {
     LAUNCH_TIMEOUT_MS = 5 * MS_MINUTE,
@@ -25,6 +26,7 @@ struct lifecycle_facts {
     bool labels_written;                  /* the machine's are on the claim */
     const struct err *launch_error;       /* of the last create, or NULL */
     wall_ms pod_event;                    /* 0: none that is not written */
+    const struct clock_jump *jump; /* NULL: the clock has not stepped */
     wall_ms blind_until; /* until then our view of the cluster was partial; 0: never */
     const struct catalogue *types; /* what can be bought now; NULL: nobody knows */
     bool drift_known;        /* its provider has said whether it is drifted */
@@ -71,6 +73,9 @@ void lifecycle_drift(struct arena *a, const struct lifecycle_facts *f, struct li
 bool lifecycle_drift_is_seen(struct span reason);
 void lifecycle_consolidatable(const struct lifecycle_facts *f, struct lifecycle_step *s);
 void lifecycle_liveness(const struct lifecycle_facts *f, struct lifecycle_step *s);
+
+/* A pod's coming or going at `at` is worth a write: the last was a while ago, or the clock was set back since. */
+bool lifecycle_pod_event_is_new(const struct node_claim *c, wall_ms at);
 
 /* A condition of the set being changed. */
 enum condition_status lifecycle_status(const struct lifecycle_step *s, struct span type);

@@ -42,7 +42,7 @@ static struct span finalizer_patch(struct arena *a, const struct lifecycle_facts
 
 static bool pod_event_is_new(const struct lifecycle_facts *f)
 {
-    return f->pod_event != 0 && f->pod_event - f->claim->last_pod_event >= POD_EVENT_MS;
+    return f->pod_event != 0 && lifecycle_pod_event_is_new(f->claim, f->pod_event);
 }
 
 static void put_machine(struct json *j, const struct lifecycle_facts *f)

@@ -70,7 +70,7 @@ static void show(struct pass *p, const struct pod *pod, struct waiting_memo *m)
         m->ns = text_dup(pod->meta.ns);
         m->name = text_dup(pod->meta.name);
     }
-    count(r, MEASURE_PODS_UNBOUND, seconds(p->wall - pod->meta.created), pod->meta.name,
+    count(r, MEASURE_PODS_UNBOUND, seconds(clock_jump_age(&p->r->jump, pod->meta.created)), pod->meta.name,
           pod->meta.ns, devices_text(m));
     if (m->placed == 0)
         return;
@@ -83,7 +83,7 @@ static void observe(struct pass *p, const struct pod *pod, struct waiting_memo *
 {
     m->bound = true;
     hide_all(m);
-    count(p->r, MEASURE_PODS_BOUND, seconds(p->wall - pod->meta.created), devices_text(m),
+    count(p->r, MEASURE_PODS_BOUND, seconds(clock_jump_age(&p->r->jump, pod->meta.created)), devices_text(m),
           (struct span){0}, (struct span){0});
     if (m->placed != 0)
         count(p->r, MEASURE_PODS_PLANNED_BOUND, seconds(p->mono - m->placed), devices_text(m),
@@ -98,7 +98,7 @@ static void follow(struct pass *p, const struct pod *pod, struct waiting_memo *m
     memos_at(&p->r->waiting, pod->meta.uid);
     m->started = pod->ready;
     if (m->started)
-        count(p->r, MEASURE_PODS_STARTUP, seconds(p->wall - pod->meta.created), (struct span){0},
+        count(p->r, MEASURE_PODS_STARTUP, seconds(clock_jump_age(&p->r->jump, pod->meta.created)), (struct span){0},
               (struct span){0}, (struct span){0});
 }
 

@@ -341,7 +341,7 @@ void pool_status_ready(struct pass *p, const struct node_claim *claim)
 {
     const struct node_pool *pool = pass_pool(p, claim_pool_name(p, claim));
     struct pool_memo *m = pool != NULL ? memos_at(&p->r->pools, pool->meta.uid) : NULL;
-    span_ms took = p->wall - claim->meta.created;
+    span_ms took = clock_jump_age(&p->r->jump, claim->meta.created);
     if (m != NULL && took > 0)
         m->warm_up = m->warm_up == 0 ? took : (3 * m->warm_up + took) / 4;
 }

@@ -181,6 +181,12 @@ bool claim_write_deadline(struct pass *p, const struct claim_view *c, wall_ms at
                                    .why = why});
 }
 
+wall_ms claim_deadline_now(const struct pass *p, const struct claim_view *c)
+{
+    wall_ms at = claim_deadline(c->claim);
+    return at != 0 && c->leaving ? at + clock_jump_shift(&p->r->jump, c->claim->meta.deleted, p->wall) : at;
+}
+
 static bool keep_deadline(struct pass *p, const struct claim_view *c)
 {
     const struct node_claim *claim = c->claim;
@@ -225,7 +231,7 @@ static void on_claim_released(struct reconciler *r, struct call *c)
     struct claim_memo *m = (struct claim_memo *)c->memo;
     if (c->err.kind != ERR_NONE || m->gone_told)
         return;
-    double seconds = (double)(r->wall - c->topic.number) / MS_SECOND;
+    double seconds = (double)clock_jump_age(&r->jump, c->topic.number) / MS_SECOND;
     m->gone_told = true;
     count(r, MEASURE_CLAIMS_TERMINATED, 1, c->topic.text, (struct span){0}, (struct span){0});
     count(r, MEASURE_CLAIM_TERMINATION, seconds, c->topic.text, (struct span){0}, (struct span){0});
@@ -393,7 +399,7 @@ static void on_node_released(struct reconciler *r, struct call *c)
     if (c->err.kind != ERR_NONE)
         return;
     count(r, MEASURE_NODES_TERMINATED, 1, c->topic.text, (struct span){0}, (struct span){0});
-    count(r, MEASURE_NODE_TERMINATION, (double)(r->wall - c->topic.number) / MS_SECOND, c->topic.text,
+    count(r, MEASURE_NODE_TERMINATION, (double)clock_jump_age(&r->jump, c->topic.number) / MS_SECOND, c->topic.text,
           (struct span){0}, (struct span){0});
 }
 
@@ -443,7 +449,7 @@ static bool await_detachment(struct pass *p, const struct node_view *n, const st
     bool known = pass_may(p, GUARDS_DETACHED) ||
                  (c != NULL && conditions_true(c->claim->conditions, DETACHED));
     bool attached = detach_run(p, n) || !known;
-    wall_ms deadline = c != NULL ? claim_deadline(c->claim) : 0;
+    wall_ms deadline = c != NULL ? claim_deadline_now(p, c) : 0;
     bool over = deadline != 0 && p->wall > deadline;
     if (c == NULL)
         return !attached;

@@ -27,15 +27,15 @@ static void on_event(void *user, enum kind k, enum watch_event e, struct doc_val
     store_event(((struct loop *)user)->store, k, e, object);
 }
 
-static mono_ms mono_of(wall_ms now)
+static mono_ms mono_of(const struct loop *l, wall_ms now)
 {
-    return now - START + 1000;
+    return now - START + 1000 - l->stepped;
 }
 
 static void on_state(void *user, enum kind k, const struct err *broken)
 {
     struct loop *l = user;
-    store_state(l->store, k, broken, mono_of(sim_now(l->sim)));
+    store_state(l->store, k, broken, mono_of(l, sim_now(l->sim)));
 }
 
 /* ---- what the reconciler tells ---- */
@@ -69,7 +69,7 @@ static void on_decided(void *user, const struct decision *d)
         buf_addf(&l->history, "taken back %.*s\n", SPAN_ARG(d->about.name));
     struct event_note note;
     if (l->events != NULL && decision_event(d, &note))
-        events_record(l->events, &note, mono_of(d->at), d->at);
+        events_record(l->events, &note, mono_of(l, d->at), d->at);
     if (getenv("LOOP_VERBOSE") != NULL && (d->subject != NULL || getenv("LOOP_VERBOSE")[0] == '2'))
         printf("%8.3f %-9s %.*s %s\n", (double)(d->at - START) / 1000,
                d->subject != NULL ? d->subject : "-", SPAN_ARG(d->sentence), d->id);
@@ -226,20 +226,20 @@ static wall_ms step(void *user, wall_ms now)
         loop_start(l);
         return now;
     }
-    if (derive_look(l->derive, mono_of(now)))
+    if (derive_look(l->derive, mono_of(l, now)))
         store_touch(l->store);
-    if (!derive_waits(l->derive) && store_due(l->store) <= mono_of(now))
-        store_publish(l->store, mono_of(now));
+    if (!derive_waits(l->derive) && store_due(l->store) <= mono_of(l, now))
+        store_publish(l->store, mono_of(l, now));
     if (l->looks_anew)
         reconciler_look_anew(l->reconciler);
     l->woken = false;
-    mono_ms next = reconciler_step(l->reconciler, mono_of(now), now);
-    next = l->wakes && l->woken ? mono_of(now) : next;
+    mono_ms next = reconciler_step(l->reconciler, mono_of(l, now), now - l->behind);
+    next = l->wakes && l->woken ? mono_of(l, now) : next;
     mono_ms due = derive_waits(l->derive) ? INT64_MAX : store_due(l->store);
     next = due < next ? due : next;
-    due = l->events != NULL ? events_step(l->events, mono_of(now)) : INT64_MAX;
+    due = l->events != NULL ? events_step(l->events, mono_of(l, now)) : INT64_MAX;
     next = due < next ? due : next;
-    return next == INT64_MAX ? INT64_MAX : next - mono_of(0);
+    return next == INT64_MAX ? INT64_MAX : next - mono_of(l, 0);
 }
 
 void loop_begin(struct loop *l, struct sim *s)
@@ -247,6 +247,12 @@ void loop_begin(struct loop *l, struct sim *s)
     l->sim = s;
     loop_start(l);
     sim_add_actor(s, (struct sim_actor){.user = l, .step = step});
+}
+
+void loop_step_clock(struct loop *l, span_ms by)
+{
+    l->stepped += by;
+    sim_step(l->sim, sim_now(l->sim) + by);
 }
 
 void loop_end(struct loop *l)

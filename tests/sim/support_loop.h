@@ -59,12 +59,16 @@ struct loop {
     struct reconciler *reconciler;
     wall_ms died;
     bool woken; /* in the step: there is something to look at already */
+    span_ms stepped; /* by loop_step_clock, in all */
+    span_ms behind;  /* the wall clock of Stowage's host is so much behind the cluster's */
 };
 
 void loop_begin(struct loop *l, struct sim *s); /* options etc. set before; starts a Stowage */
 void loop_start(struct loop *l);
 void loop_stop(struct loop *l); /* as a process that dies */
 void loop_end(struct loop *l);  /* stops, frees the sim */
+/* The wall clock is set forward: the monotonic one does not notice. */
+void loop_step_clock(struct loop *l, span_ms by);
 
 /* A NodePool "general" of kwok's linux amd64 on-demand types, consolidateAfter 0s and budget 100%
  * unless `disruption` (JSON) says otherwise; `more` (JSON members of spec.template.spec, from ",
