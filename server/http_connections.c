@@ -7,6 +7,8 @@
  *
  * In all a loop of the extender, and that of the webhook, holds 32 MiB of what comes in, that of the others 12 MiB, and
  * what one round adds. */
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 #include "base/arena.h"
@@ -59,6 +61,65 @@ void http_connections_init(struct http_loop *loop)
             h2o_linklist_init_anchor(&loop->listeners[l].connections[s]);
 }
 
+/* --- handshakes --- */
+
+static void set_peer(struct connection *c)
+{
+    struct sockaddr_storage a = {0};
+    socklen_t len = sizeof(a);
+    if (getpeername(h2o_socket_get_fd(c->socket), (struct sockaddr *)&a, &len) != 0)
+        return;
+    if (a.ss_family == AF_INET6) {
+        c->peer = ((struct sockaddr_in6 *)&a)->sin6_addr;
+        c->peer_port = ntohs(((struct sockaddr_in6 *)&a)->sin6_port);
+    } else {
+        c->peer.s6_addr[10] = c->peer.s6_addr[11] = 0xff;
+        memcpy(&c->peer.s6_addr[12], &((struct sockaddr_in *)&a)->sin_addr, 4);
+        c->peer_port = ntohs(((struct sockaddr_in *)&a)->sin_port);
+    }
+}
+
+static void write_peer(const struct connection *c, char *out, size_t size)
+{
+    bool is_4 = IN6_IS_ADDR_V4MAPPED(&c->peer);
+    char text[INET6_ADDRSTRLEN];
+    if (IN6_IS_ADDR_UNSPECIFIED(&c->peer) ||
+        inet_ntop(is_4 ? AF_INET : AF_INET6, is_4 ? &c->peer.s6_addr[12] : c->peer.s6_addr, text, sizeof(text)) == NULL)
+        *out = '\0';
+    else
+        snprintf(out, size, is_4 ? "%s:%u" : "[%s]:%u", text, c->peer_port);
+}
+
+/* `err`: as h2o tells it, which for all that OpenSSL found is no more than that it failed. */
+static enum tls_failure failure_of(const struct connection *c, const char *err, struct buf *detail)
+{
+    if (c->state == CONNECTION_CUT)
+        return c->late ? TLS_TIMED_OUT : TLS_CROWDED_OUT;
+    if (err == h2o_socket_error_closed || err == h2o_socket_error_io)
+        return TLS_CLOSED;
+    return tls_take_failure(detail);
+}
+
+static void on_handshake(h2o_socket_t *socket, const char *err)
+{
+    struct connection *c = socket->on_close.data;
+    struct http_loop *loop = c->loop;
+    const struct http_observer *observer = &loop->server->config.observer;
+    if (err == NULL) {
+        c->established = true;
+        h2o_http1_accept(&loop->listeners[c->listener].accept, socket, *h2o_get_timestamp(&loop->ctx, NULL, NULL));
+        return;
+    }
+    struct buf detail = {.max = 512};
+    enum tls_failure why = failure_of(c, err, &detail);
+    char peer[INET6_ADDRSTRLEN + 8];
+    write_peer(c, peer, sizeof(peer));
+    if (observer->handshake_failed != NULL && loop->deadline == 0) /* what we end on the way down has not failed */
+        observer->handshake_failed(observer->user, c->listener, why, peer, buf_span(&detail));
+    buf_release(&detail);
+    h2o_socket_close(socket);
+}
+
 /* --- coming and going --- */
 
 static void on_connection_closed(void *data)
@@ -93,12 +154,18 @@ void http_connection_new(struct http_loop *loop, enum http_listener l, h2o_socke
     c->listener = l;
     c->socket = socket;
     c->idle = clock_mono();
+    set_peer(c);
     enter(c, CONNECTION_NEW);
     loop->listeners[l].open++;
     atomic_fetch_add(&loop->open, 1);
     socket->on_close.cb = on_connection_closed;
     socket->on_close.data = c;
-    h2o_accept(&loop->listeners[l].accept, socket);
+    h2o_accept_ctx_t *accept = &loop->listeners[l].accept;
+    c->established = accept->ssl_ctx == NULL;
+    if (c->established)
+        h2o_accept(accept, socket);
+    else /* as h2o_accept does it, but that we learn how it ends */
+        h2o_socket_ssl_handshake(socket, accept->ssl_ctx, NULL, on_handshake);
 }
 
 /* --- answering --- */
@@ -175,25 +242,17 @@ static bool is_late(struct connection *c, mono_ms now)
            now - c->idle > (c->established ? config->idle : config->request);
 }
 
-/* h2o knows of a request, if only of an empty one, once the handshake is done. */
-static int note_established(h2o_req_t *req, void *data)
-{
-    (void)data;
-    struct connection *c = req->conn->callbacks->get_socket(req->conn)->on_close.data;
-    c->established = true;
-    return 0;
-}
-
 void http_connections_tick(struct http_loop *loop, mono_ms now)
 {
-    loop->server->conf.http1.callbacks.foreach_request(&loop->ctx, note_established, NULL);
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++)
         for (int s = 0; s < CONNECTION_CUT; s++) {
             h2o_linklist_t *list = &loop->listeners[l].connections[s];
             for (h2o_linklist_t *i = list->next, *next; i != list; i = next) {
                 next = i->next;
-                if (is_late(connection_at(i), now))
+                if (is_late(connection_at(i), now)) {
+                    connection_at(i)->late = true;
                     cut(connection_at(i));
+                }
             }
         }
 }

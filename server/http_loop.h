@@ -2,11 +2,13 @@
 #ifndef SERVER_HTTP_LOOP_H
 #define SERVER_HTTP_LOOP_H
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
 #include <h2o.h>
+#include <h2o/http1.h>
 
 #include "base/err.h"
 #include "server/http_server.h"
@@ -30,7 +32,10 @@ struct connection { /* from accept to close, handshake included */
     mono_ms asking;    /* since when a part of a request has been there; 0: none is, or not seen by a tick */
     mono_ms answering; /* since when, in that state */
     mono_ms idle;      /* since when no reply is on its way: accept, or the end of the last one */
-    bool established;  /* the handshake is done, as of the last tick */
+    bool established;  /* the handshake is done, or there is none */
+    bool late;         /* cut, since it took too long */
+    struct in6_addr peer; /* IPv4 mapped; zero: unknown */
+    uint16_t peer_port;
     bool streams;      /* the reply is one that takes care of its own time */
 };
 

@@ -14,11 +14,14 @@
 #include "server/http.h"
 #include "server/pulse.h"
 #include "server/tls.h"
+#include "server/tls_failure.h"
 
-struct http_observer { /* called on the loops; may be NULL */
+struct http_observer { /* called on the loops; each may be NULL */
     void *user;
     void (*answered)(void *user, const struct http_request *q, const struct http_route *route,
                      int status, double seconds);
+    /* A handshake failed: of "10.1.2.3:4567" ("" when that is unknown). */
+    void (*handshake_failed)(void *user, enum http_listener l, enum tls_failure why, const char *peer, struct span detail);
 };
 
 struct http_scratch { /* working memory of one loop's handlers */

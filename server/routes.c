@@ -11,6 +11,7 @@
 #include "server/explain.h"
 #include "server/fleet_json.h"
 #include "server/group_answers.h"
+#include "server/handshakes.h"
 #include "server/page/fleet.h"
 #include "server/page/pods.h"
 #include "server/places_json.h"
@@ -54,6 +55,7 @@ struct routes {
     struct extender_route verbs[VERB_COUNT];
     struct review_route paths[REVIEW_COUNT];
     struct sides *sides;
+    struct handshakes *handshakes;
     struct metric_series *reviews[WEBHOOK_ANSWER_COUNT], *review_errors;
     struct census_labels node_labels; /* of the census */
     uint32_t http_requests, price;
@@ -674,6 +676,7 @@ struct routes *routes_new(const struct routes_config *config)
     struct routes *r = mem_new(sizeof(*r));
     r->config = *config;
     r->sides = sides_new();
+    r->handshakes = handshakes_new(config->metrics, config->log);
     r->http_requests = metrics_register(config->metrics, &http);
     r->price = metrics_register(config->metrics, &price);
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
@@ -692,8 +695,10 @@ struct routes *routes_new(const struct routes_config *config)
 
 void routes_free(struct routes *r)
 {
-    if (r != NULL)
-        sides_free(r->sides);
+    if (r == NULL)
+        return;
+    sides_free(r->sides);
+    handshakes_free(r->handshakes);
     free(r);
 }
 
@@ -732,9 +737,14 @@ static void on_answered(void *user, const struct http_request *q, const struct h
         metric_observe(((const struct review_route *)route->user)->seconds, seconds);
 }
 
+static void on_handshake_failed(void *user, enum http_listener l, enum tls_failure why, const char *peer, struct span detail)
+{
+    handshakes_failed(((struct routes *)user)->handshakes, l, why, peer, detail, clock_mono());
+}
+
 struct http_observer routes_observer(struct routes *r)
 {
-    return (struct http_observer){r, on_answered};
+    return (struct http_observer){r, on_answered, on_handshake_failed};
 }
 
 /* --- rules --- */

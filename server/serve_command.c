@@ -204,22 +204,6 @@ static mono_ms look_at_ends(struct serve *s, mono_ms now, wall_ms wall)
     return ends_step(s->ends, ends, now, wall);
 }
 
-static void on_client_refused(void *user, struct span who)
-{
-    log_warn(&((struct serve *)user)->log, "certs",
-             "a client of the extender was turned away: its certificate is of %.*s, none of which "
-             "--extender-client-names has",
-             SPAN_ARG(who));
-}
-
-static void on_webhook_client_refused(void *user, struct span who)
-{
-    log_warn(&((struct serve *)user)->log, "certs",
-             "a client of the webhook was turned away: its certificate is of %.*s, none of which "
-             "--webhook-client-names has",
-             SPAN_ARG(who));
-}
-
 static void on_certificate_trouble(void *user, const struct err *err)
 {
     log_warn(&((struct serve *)user)->log, "certs", "%s", err->msg);
@@ -286,13 +270,9 @@ static bool open_serving(struct serve *s, struct err *err)
 {
     const struct options *o = &s->options;
     s->tls = tls_new(&(struct tls_clients){.names = o->extender_client_names.items,
-                                           .count = o->extender_client_names.count,
-                                           .user = s,
-                                           .refused = on_client_refused},
+                                           .count = o->extender_client_names.count},
                      &(struct tls_clients){.names = o->webhook_client_names.items,
-                                           .count = o->webhook_client_names.count,
-                                           .user = s,
-                                           .refused = on_webhook_client_refused});
+                                           .count = o->webhook_client_names.count});
     if (!tls_set_protocol(s->tls,
                           &(struct tls_protocol){.only_13 = o->tls_min_version == TLS_VERSION_13,
                                                  .suites = o->tls_cipher_suites.items,

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/share.h"
-#include "server/clock.h"
+#include "server/tls_failure.h"
 #include "server/tls_suites.h"
 
 struct identity {
@@ -31,7 +31,6 @@ struct door {
     enum tls_door which;
     SSL_CTX *ctx;
     struct tls_clients clients;
-    _Atomic(mono_ms) refused; /* when it was told last; 0: never */
     _Atomic(wall_ms) until;   /* the end of the last certificate that was accepted; 0: none was */
 };
 
@@ -128,11 +127,12 @@ static int on_certificate(SSL *ssl, void *arg)
 {
     struct door *door = arg;
     struct identity *id = (struct identity *)share_take(&door->tls->current);
-    if (id == NULL)
-        return 0;
-    bool ok = put_identity(ssl, id, door->which);
-    shared_unref(&id->shared);
+    bool ok = id != NULL && put_identity(ssl, id, door->which);
+    if (id != NULL)
+        shared_unref(&id->shared);
     ERR_clear_error();
+    if (!ok)
+        tls_raise_failure(TLS_NOT_READY, "there is no serving certificate");
     return ok ? 1 : 0;
 }
 
@@ -196,15 +196,6 @@ static bool check_other_names(const struct tls_clients *c, const X509 *x, struct
     return found;
 }
 
-/* Who is turned away comes again and again: a line each time would fill the log. */
-static void tell_refused(struct door *d, struct span who)
-{
-    mono_ms now = clock_mono(), last = atomic_load(&d->refused);
-    if (d->clients.refused != NULL && (last == 0 || now - last >= TLS_REFUSED_MS) &&
-        atomic_compare_exchange_strong(&d->refused, &last, now))
-        d->clients.refused(d->clients.user, who);
-}
-
 static wall_ms end_of(const X509 *x)
 {
     int days = 0, seconds = 0;
@@ -214,15 +205,22 @@ static wall_ms end_of(const X509 *x)
     return days * (24 * MS_HOUR) + (wall_ms)seconds * MS_SECOND;
 }
 
-static bool check_listed(struct door *d, const X509 *leaf)
+/* *names gets "CN, DNS:a, …" as far as it was looked at. */
+static bool check_listed(const struct tls_clients *c, const X509 *leaf, struct buf *names)
 {
-    struct buf who = {.max = 512};
-    bool listed = d->clients.count == 0 || check_common_name(&d->clients, leaf, &who) ||
-                  check_other_names(&d->clients, leaf, &who);
-    if (!listed)
-        tell_refused(d, buf_span(&who));
-    buf_release(&who);
-    return listed;
+    return c->count == 0 || check_common_name(c, leaf, names) || check_other_names(c, leaf, names);
+}
+
+static void raise_certificate_failure(int x509_error, const X509 *leaf)
+{
+    static const struct tls_clients none = {.count = 0};
+    struct buf names = {.max = 512}, detail = {.max = 512};
+    check_common_name(&none, leaf, &names);
+    check_other_names(&none, leaf, &names);
+    buf_addf(&detail, "%s, certificate of %.*s", X509_verify_cert_error_string(x509_error), SPAN_ARG(buf_span(&names)));
+    tls_raise_failure(tls_certificate_failure(x509_error), buf_span(&detail).ptr);
+    buf_release(&names);
+    buf_release(&detail);
 }
 
 /* OpenSSL's own checks come first; the leaf (depth 0) is the last that it asks about. */
@@ -230,14 +228,20 @@ static int on_client(int ok, X509_STORE_CTX *ctx)
 {
     const SSL *ssl = X509_STORE_CTX_get_ex_data(ctx, SSL_get_ex_data_X509_STORE_CTX_idx());
     struct door *d = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    if (ok != 1)
+        raise_certificate_failure(X509_STORE_CTX_get_error(ctx), X509_STORE_CTX_get0_cert(ctx));
     if (ok != 1 || X509_STORE_CTX_get_error_depth(ctx) != 0)
         return ok;
     const X509 *leaf = X509_STORE_CTX_get_current_cert(ctx);
-    bool listed = check_listed(d, leaf);
-    if (listed)
+    struct buf names = {.max = 512};
+    bool listed = check_listed(&d->clients, leaf, &names);
+    if (listed) {
         atomic_store(&d->until, end_of(leaf));
-    else
+    } else {
+        tls_raise_failure(TLS_WRONG_NAME, buf_span(&names).ptr);
         X509_STORE_CTX_set_error(ctx, X509_V_ERR_APPLICATION_VERIFICATION);
+    }
+    buf_release(&names);
     return listed;
 }
 

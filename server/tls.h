@@ -4,7 +4,8 @@
  * told to), and two that demand a client certificate, each of a CA and of names of its own. A handshake takes the identity
  * that is current when it begins; before there is one it fails, so that a caller passes us over at
  * once instead of waiting. HTTP/1.1 only. Sessions are not resumed: a handshake costs a third of a
- * millisecond, callers keep their connections, and a resumed one would outlive its client's CA. */
+ * millisecond, callers keep their connections, and a resumed one would outlive its client's CA. Why a handshake failed is
+ * in tls_failure.h. */
 #ifndef SERVER_TLS_H
 #define SERVER_TLS_H
 
@@ -27,11 +28,7 @@ enum tls_door { TLS_ANYONE, TLS_EXTENDER, TLS_WEBHOOK, TLS_DOOR_COUNT };
 struct tls_clients { /* of those whom a client CA has signed, who gets in; copied but for the names */
     const char *const *names; /* common names, DNS names or URIs; none: everybody whom it has signed */
     uint32_t count;
-    void *user;
-    /* Somebody else came: "CN, DNS:a, …" of the certificate. Any thread; at most once in TLS_REFUSED_MS. */
-    void (*refused)(void *user, struct span who);
 };
-enum { TLS_REFUSED_MS = 10 * MS_SECOND };
 
 struct tls_protocol { /* of all doors; zero: TLS 1.2 or newer, and of 1.2 the AEAD suites alone */
     bool only_13;

@@ -18,7 +18,16 @@
 
 enum { PATIENCE_MS = 5 * MS_SECOND };
 
+struct failures { /* of handshakes, since they were cleared */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int count[HTTP_LISTENER_COUNT][TLS_FAILURE_COUNT], all;
+    char peer[64], detail[256]; /* of the last */
+};
+
 struct fixture {
+    struct failures failures;
+    span_ms request;
     struct arena a;
     struct cert_pair ca, other_ca, serving, serving_2, client, stranger;
     struct tls *tls;
@@ -123,6 +132,26 @@ static void whole(void *user, void *scratch, struct http_stream *s, mono_ms now,
         document(user, scratch, s, now, out);
 }
 
+static void on_failed(void *user, enum http_listener l, enum tls_failure why, const char *peer, struct span detail)
+{
+    struct failures *x = &((struct fixture *)user)->failures;
+    pthread_mutex_lock(&x->lock);
+    x->count[l][why]++;
+    x->all++;
+    snprintf(x->peer, sizeof(x->peer), "%s", peer);
+    snprintf(x->detail, sizeof(x->detail), "%.*s", SPAN_ARG(detail));
+    pthread_cond_signal(&x->changed);
+    pthread_mutex_unlock(&x->lock);
+}
+
+static void clear_failures(struct fixture *f)
+{
+    pthread_mutex_lock(&f->failures.lock);
+    memset(f->failures.count, 0, sizeof(f->failures.count));
+    f->failures.all = 0;
+    pthread_mutex_unlock(&f->failures.lock);
+}
+
 static void *scratch_make(void *user)
 {
     struct fixture *f = user;
@@ -158,6 +187,8 @@ static int setup(void **state)
     struct fixture *f = mem_new(sizeof(*f));
     struct err err;
     arena_init(&f->a, 0);
+    pthread_mutex_init(&f->failures.lock, NULL);
+    pthread_cond_init(&f->failures.changed, NULL);
     assert_true(authority_new(&f->a, clock_wall(), CERTS_CA_LIFE, &f->ca, &err));
     assert_true(authority_new(&f->a, clock_wall(), CERTS_CA_LIFE, &f->other_ca, &err));
     issue(f, &f->ca, CERT_SERVER, &f->serving);
@@ -202,6 +233,8 @@ static void start(struct fixture *f, uint32_t connections)
         .webhook_asks = f->webhook_asks,
         .loops = 2,
         .connections = connections,
+        .request = f->request,
+        .observer = {.user = f, .handshake_failed = on_failed},
         .scratch = {f, scratch_make, NULL, scratch_drop},
     };
     struct err err;
@@ -346,18 +379,6 @@ static void test_who_gets_in(void **state)
     }
 }
 
-struct refusals {
-    _Atomic(int) count;
-    char who[256];
-};
-
-static void on_refused(void *user, struct span who)
-{
-    struct refusals *r = user;
-    snprintf(r->who, sizeof(r->who), "%.*s", SPAN_ARG(who));
-    atomic_fetch_add(&r->count, 1);
-}
-
 /* Whether a scheduler gets in that has the certificate of "test", alias localhost and 127.0.0.1. */
 static bool gets_in(struct fixture *f)
 {
@@ -413,9 +434,9 @@ static void test_whose_certificates_are_accepted(void **state)
         {{"127.0.0.1"}, 1, false}, /* an address is nobody's name */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct refusals refusals = {.count = 0};
         tls_free(f->tls);
-        f->tls = tls_new(&(struct tls_clients){rows[i].names, rows[i].count, &refusals, on_refused}, NULL);
+        f->tls = tls_new(&(struct tls_clients){rows[i].names, rows[i].count}, NULL);
+        clear_failures(f);
         assert_true(swap(f, &f->serving));
         start(f, 0);
         for (int again = 0; again < 2; again++)
@@ -430,10 +451,133 @@ static void test_whose_certificates_are_accepted(void **state)
         wall_ms end = 0;
         assert_true(!rows[i].in || cert_not_after(f->client.cert, &end));
         assert_int_equal(tls_shown_until(f->tls), end);
-        assert_int_equal(refusals.count, rows[i].in ? 0 : 1); /* told once, not each time */
+        assert_int_equal(f->failures.count[HTTP_EXTENDER][TLS_WRONG_NAME], rows[i].in ? 0 : 2);
         if (!rows[i].in)
-            assert_string_equal(refusals.who, "test, DNS:localhost");
+            assert_string_equal(f->failures.detail, "test, DNS:localhost");
     }
+}
+
+enum caller { /* what it does on the connection */
+    SHAKES_HANDS,
+    SAYS_SOMETHING_ELSE,
+    CONNECTS_AND_CLOSES,
+    CONNECTS_AND_WAITS,
+};
+
+struct failing {
+    const char *label;
+    enum http_listener listener;
+    enum caller caller;
+    const struct cert_pair *shows;
+    const struct cert_pair *trusts;
+    struct client_how how;
+    const char *says;
+    enum tls_failure want;
+    const char *detail;
+};
+
+/* Until so many have failed, or time is up. */
+static int await_failures(struct fixture *f, int count)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += CLIENT_PATIENCE_MS / MS_SECOND;
+    pthread_mutex_lock(&f->failures.lock);
+    while (f->failures.all < count && pthread_cond_timedwait(&f->failures.changed, &f->failures.lock, &until) == 0)
+        ;
+    int all = f->failures.all;
+    pthread_mutex_unlock(&f->failures.lock);
+    return all;
+}
+
+static void fail_once(struct fixture *f, const struct failing *row)
+{
+    struct failures *x = &f->failures;
+    struct client_tls tls = {row->shows, row->trusts->cert};
+    clear_failures(f);
+    struct client_conn *c = client_open_with(port(f, row->listener), row->caller == SHAKES_HANDS ? &tls : NULL, &row->how);
+    if (row->caller == SAYS_SOMETHING_ELSE)
+        client_send(c, span_of(row->says));
+    if (row->caller == CONNECTS_AND_CLOSES) {
+        client_close(c);
+        c = NULL;
+    }
+    int all = await_failures(f, 1);
+    pthread_mutex_lock(&x->lock);
+    if (all != 1 || x->count[row->listener][row->want] != 1 || strncmp(x->peer, "127.0.0.1:", 10) != 0 ||
+        strstr(x->detail, row->detail) == NULL)
+        fail_msg("%s: %d failures, %d of them %s; peer %s, detail %s", row->label, all, x->count[row->listener][row->want],
+                 tls_failure_name(row->want), x->peer, x->detail);
+    pthread_mutex_unlock(&x->lock);
+    client_close(c);
+}
+
+/* Each is told once, with its reason, who it was and what was shown; who comes after is served. */
+static void test_failed_handshakes(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = {"scheduler"};
+    struct cert_subject subject = {SPAN("scheduler"), CERT_CLIENT, NULL, 0, MS_HOUR};
+    struct cert_pair good, old, server;
+    struct err err;
+    assert_true(authority_issue(&f->a, &f->ca, &subject, clock_wall(), &good, &err));
+    assert_true(authority_issue(&f->a, &f->ca, &subject, clock_wall() - 48 * MS_HOUR, &old, &err));
+    subject.purpose = CERT_SERVER;
+    assert_true(authority_issue(&f->a, &f->ca, &subject, clock_wall(), &server, &err));
+    tls_free(f->tls);
+    f->tls = tls_new(&(struct tls_clients){names, 1}, NULL);
+    f->request = 300;
+    start(f, 0);
+    fail_once(f, &(struct failing){"before there is a certificate", HTTP_WEBHOOK, SHAKES_HANDS, NULL, &f->ca, {NULL, 0, NULL}, NULL,
+                                   TLS_NOT_READY, "no serving certificate"});
+    assert_true(swap(f, &f->serving));
+    const struct failing rows[] = {
+        {"no certificate", HTTP_EXTENDER, SHAKES_HANDS, NULL, &f->ca, {NULL, 0, NULL}, NULL, TLS_NO_CERTIFICATE, ""},
+        {"no certificate, 1.2", HTTP_EXTENDER, SHAKES_HANDS, NULL, &f->ca, {NULL, TLS1_2_VERSION, NULL}, NULL, TLS_NO_CERTIFICATE, ""},
+        {"another CA", HTTP_EXTENDER, SHAKES_HANDS, &f->stranger, &f->ca, {NULL, 0, NULL}, NULL, TLS_WRONG_CA, "certificate of test, DNS:localhost"},
+        {"another CA, 1.2", HTTP_EXTENDER, SHAKES_HANDS, &f->stranger, &f->ca, {NULL, TLS1_2_VERSION, NULL}, NULL, TLS_WRONG_CA, "certificate of test"},
+        {"expired", HTTP_EXTENDER, SHAKES_HANDS, &old, &f->ca, {NULL, 0, NULL}, NULL, TLS_EXPIRED, "certificate of scheduler"},
+        {"another name", HTTP_EXTENDER, SHAKES_HANDS, &f->client, &f->ca, {NULL, 0, NULL}, NULL, TLS_WRONG_NAME, "test, DNS:localhost"},
+        {"a server's certificate", HTTP_EXTENDER, SHAKES_HANDS, &server, &f->ca, {NULL, 0, NULL}, NULL, TLS_BAD_CERTIFICATE, "purpose"},
+        {"1.1", HTTP_WEBHOOK, SHAKES_HANDS, NULL, &f->ca, {NULL, TLS1_1_VERSION, "ALL:@SECLEVEL=0"}, NULL, TLS_WRONG_VERSION, ""},
+        {"CBC", HTTP_WEBHOOK, SHAKES_HANDS, NULL, &f->ca, {NULL, TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA"}, NULL, TLS_NO_CIPHER, ""},
+        {"plain HTTP", HTTP_WEBHOOK, SAYS_SOMETHING_ELSE, NULL, &f->ca, {NULL, 0, NULL}, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", TLS_NOT_TLS, ""},
+        {"another protocol", HTTP_WEBHOOK, SAYS_SOMETHING_ELSE, NULL, &f->ca, {NULL, 0, NULL}, "SSH-2.0-OpenSSH_9.2\r\n", TLS_NOT_TLS, ""},
+        {"a caller that does not trust us", HTTP_WEBHOOK, SHAKES_HANDS, NULL, &f->other_ca, {NULL, 0, NULL}, NULL, TLS_DISTRUSTED, "unknown ca"},
+        {"a port check", HTTP_EXTENDER, CONNECTS_AND_CLOSES, NULL, &f->ca, {NULL, 0, NULL}, NULL, TLS_CLOSED, ""},
+        {"a caller that says nothing", HTTP_EXTENDER, CONNECTS_AND_WAITS, NULL, &f->ca, {NULL, 0, NULL}, NULL, TLS_TIMED_OUT, ""},
+        {"half a greeting", HTTP_WEBHOOK, SAYS_SOMETHING_ELSE, NULL, &f->ca, {NULL, 0, NULL}, "\x16\x03\x01", TLS_TIMED_OUT, ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        fail_once(f, &rows[i]);
+        struct client_reply r = {.status = 0};
+        struct client_conn *c = client_open(port(f, HTTP_EXTENDER), &(struct client_tls){&good, f->ca.cert});
+        if (c != NULL)
+            client_ask(c, "POST", "/echo", SPAN("{}"), &r);
+        client_close(c);
+        int all = await_failures(f, 1);
+        if (r.status != 200 || all != 1)
+            fail_msg("after %s: %d, %d failures", rows[i].label, r.status, all);
+    }
+}
+
+/* Who has to go for another before its handshake was done. */
+static void test_crowded_out(void **state)
+{
+    struct fixture *f = *state;
+    enum { LOOPS = 2, EACH = 2, CALLERS = 10 };
+    assert_true(swap(f, &f->serving));
+    start(f, EACH);
+    struct client_conn *c[CALLERS];
+    for (size_t i = 0; i < CALLERS; i++)
+        c[i] = client_open(port(f, HTTP_WEBHOOK), NULL);
+    int all = await_failures(f, CALLERS - LOOPS * EACH);
+    assert_true(all >= CALLERS - LOOPS * EACH);
+    pthread_mutex_lock(&f->failures.lock);
+    assert_int_equal(f->failures.count[HTTP_WEBHOOK][TLS_CROWDED_OUT], f->failures.all);
+    pthread_mutex_unlock(&f->failures.lock);
+    for (size_t i = 0; i < CALLERS; i++)
+        client_close(c[i]);
 }
 
 /* As kube-scheduler's flags of these names; by default nothing without authenticated encryption, and nothing before 1.2. */
@@ -524,9 +668,8 @@ static void test_the_api_servers_certificate(void **state)
     f->webhook_asks = true;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct client_reply r = {.status = 0};
-        struct refusals refusals = {.count = 0};
         tls_free(f->tls);
-        f->tls = tls_new(NULL, &(struct tls_clients){&rows[i].name, rows[i].name != NULL, &refusals, on_refused});
+        f->tls = tls_new(NULL, &(struct tls_clients){&rows[i].name, rows[i].name != NULL});
         assert_true(swap(f, &f->serving));
         start(f, 0);
         const struct cert_pair *shown = rows[i].of_its_ca ? &f->stranger : &f->client;
@@ -1022,6 +1165,8 @@ int main(void)
         ROW(test_who_gets_in),
         ROW(test_slow_reviews_do_not_delay_the_extender),
         ROW(test_whose_certificates_are_accepted),
+        ROW(test_failed_handshakes),
+        ROW(test_crowded_out),
         ROW(test_versions_and_cipher_suites),
         ROW(test_unknown_cipher_suites),
         ROW(test_the_api_servers_certificate),

@@ -1,0 +1,24 @@
+/* handshakes: failed TLS handshakes, counted by listener and reason, and logged with what to do: of each listener at once,
+ * and then at most once in HANDSHAKES_LOG_MS, with how many there were since the line before. A caller that is turned away
+ * tries again and again, and must not fill the log. Any thread. */
+#ifndef SERVER_HANDSHAKES_H
+#define SERVER_HANDSHAKES_H
+
+#include "base/log.h"
+#include "base/units.h"
+#include "server/http.h"
+#include "server/metrics.h"
+#include "server/tls_failure.h"
+
+enum { HANDSHAKES_LOG_MS = 10 * MS_SECOND };
+
+struct handshakes;
+
+struct handshakes *handshakes_new(struct metrics *m, const struct log *log); /* both outlive it; log NULL: only counts */
+void handshakes_free(struct handshakes *h);
+
+/* `peer`: "10.1.2.3:4567", or "". `detail`: of tls_take_failure, or empty. */
+void handshakes_failed(struct handshakes *h, enum http_listener l, enum tls_failure why, const char *peer, struct span detail,
+                       mono_ms now);
+
+#endif
