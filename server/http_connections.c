@@ -20,13 +20,19 @@ enum { MIB = 1024 * 1024 };
 static const struct {
     uint32_t connections; /* of one loop */
     size_t incoming;      /* bytes that the buffers of what was not answered yet may hold */
+    uint32_t of_address;  /* connections of one address; 0: as many as there are */
+    uint32_t documents_of_address; /* replies of many pieces under way; 0: as many as there are */
 } limits[HTTP_LISTENER_COUNT] = {
     /* A few API servers and one scheduler, with a connection for each call under way; the room of two of the
      * largest bodies, since a buffer doubles. */
     [HTTP_WEBHOOK] = {128, 4 * (size_t)HTTP_BODY_MAX},
     [HTTP_EXTENDER] = {128, 4 * (size_t)HTTP_BODY_MAX},
-    /* Heads alone. A probe has a connection of its own and must find one. */
-    [HTTP_METRICS] = {128, 4 * (size_t)MIB},
+    /* Heads alone. Any pod may reach it, and a scrape is the only work here that takes long: one neighbour must not take
+     * the places of Prometheus. That keeps one connection and reads one document at a time; a pair behind one address
+     * and a person beside it still have room. It takes 16 addresses to have all connections, 8 to have all documents
+     * (HTTP_DOCUMENTS_MAX). */
+    [HTTP_METRICS] = {128, 4 * (size_t)MIB, .of_address = 8, .documents_of_address = 2},
+    /* A probe has a connection of its own and must find one. */
     [HTTP_PROBES] = {256, 4 * (size_t)MIB},
     [HTTP_PAGE] = {2 * HTTP_STREAMS_MAX, 4 * (size_t)MIB},
 };
@@ -133,28 +139,47 @@ static void on_connection_closed(void *data)
     atomic_fetch_sub(&loop->open, 1);
 }
 
-static void make_room(struct http_loop *loop, enum http_listener l)
+static bool is_of(const struct connection *c, const struct in6_addr *peer)
+{
+    return peer == NULL || IN6_ARE_ADDR_EQUAL(&c->peer, peer);
+}
+
+/* How many are not cut, of one address or, without one, of all; *first_out: the first that goes, or NULL. */
+static uint32_t count_open(struct listener *at, const struct in6_addr *peer, struct connection **first_out)
+{
+    uint32_t count = 0;
+    *first_out = NULL;
+    for (int s = 0; s < CONNECTION_CUT; s++)
+        for (h2o_linklist_t *i = at->connections[s].next; i != &at->connections[s]; i = i->next) {
+            if (!is_of(connection_at(i), peer))
+                continue;
+            if (count++ == 0)
+                *first_out = connection_at(i);
+        }
+    return count;
+}
+
+/* For one more: who has had its own share parts with one of its own, and takes none from the others. */
+static void make_room(struct http_loop *loop, enum http_listener l, const struct in6_addr *peer)
 {
     struct listener *at = &loop->listeners[l];
-    uint32_t most = loop->server->config.connections;
-    if (at->open < (most != 0 ? most : limits[l].connections))
-        return;
-    for (int s = 0; s < CONNECTION_CUT; s++)
-        if (!h2o_linklist_is_empty(&at->connections[s])) {
-            cut(connection_at(at->connections[s].next));
-            return;
-        }
+    struct connection *first;
+    uint32_t most = loop->server->config.connections, share = limits[l].of_address;
+    if (share != 0 && count_open(at, peer, &first) >= share)
+        cut(first);
+    if (at->open >= (most != 0 ? most : limits[l].connections) && count_open(at, NULL, &first) != 0)
+        cut(first);
 }
 
 void http_connection_new(struct http_loop *loop, enum http_listener l, h2o_socket_t *socket)
 {
-    make_room(loop, l);
     struct connection *c = mem_new(sizeof(*c));
     c->loop = loop;
     c->listener = l;
     c->socket = socket;
     c->idle = clock_mono();
     set_peer(c);
+    make_room(loop, l, &c->peer);
     enter(c, CONNECTION_NEW);
     loop->listeners[l].open++;
     atomic_fetch_add(&loop->open, 1);
@@ -189,9 +214,19 @@ struct connection *http_connection_answers(h2o_req_t *req)
     struct answer *a = h2o_mem_alloc_shared(&req->pool, sizeof(*a), on_answer_gone);
     a->connection = c;
     c->answering = clock_mono();
+    c->streams = false;
     if (c->state != CONNECTION_CUT)
         enter(c, CONNECTION_ANSWERING);
     return c;
+}
+
+bool http_connection_may_stream(const struct connection *c)
+{
+    uint32_t share = limits[c->listener].documents_of_address, count = 0;
+    const h2o_linklist_t *list = &c->loop->listeners[c->listener].connections[CONNECTION_ANSWERING];
+    for (h2o_linklist_t *i = list->next; i != list; i = i->next)
+        count += connection_at(i)->streams && is_of(connection_at(i), &c->peer);
+    return share == 0 || count < share;
 }
 
 /* --- the bounds --- */

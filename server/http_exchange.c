@@ -280,7 +280,7 @@ static double seconds_now(void)
 }
 
 /* Begins the stream and is true, or writes into *r why not. */
-static bool try_stream(h2o_req_t *req, const struct http_request *q, const struct http_route *route,
+static bool try_stream(h2o_req_t *req, const struct connection *c, const struct http_request *q, const struct http_route *route,
                        struct http_reply *r)
 {
     struct http_loop *loop = (struct http_loop *)req->conn->ctx;
@@ -289,6 +289,10 @@ static bool try_stream(h2o_req_t *req, const struct http_request *q, const struc
     if (loop->stream_count[document] >= most || loop->deadline != 0) {
         http_reply_text(r, 503, "no more than %u %s at once", most,
                         document ? "of these can be under way" : "pages can be open");
+        return false;
+    }
+    if (document && !http_connection_may_stream(c)) {
+        http_reply_text(r, 503, "your address has as many of these under way as one may have");
         return false;
     }
     start_stream(req, q, route);
@@ -313,7 +317,7 @@ int http_exchange(h2o_handler_t *self, h2o_req_t *req)
     const struct http_route *route = sound ? http_find(server->config.table, &q, &r) : NULL;
     bool streams = false;
     if (route != NULL && route->feed != NULL)
-        streams = try_stream(req, &q, route, &r);
+        streams = try_stream(req, connection, &q, route, &r);
     else if (route != NULL)
         http_run(route, loop->scratch, &q, &r);
     loop->body = r.body;

@@ -96,6 +96,8 @@ void http_connections_init(struct http_loop *loop);
 void http_connection_new(struct http_loop *loop, enum http_listener l, h2o_socket_t *socket);
 /* A reply to the request is begun; the end of it is noticed. */
 struct connection *http_connection_answers(h2o_req_t *req);
+/* Whether its address has room for another reply of many pieces. */
+bool http_connection_may_stream(const struct connection *c);
 void http_connections_weigh(struct http_loop *loop);             /* once a round */
 void http_connections_tick(struct http_loop *loop, mono_ms now); /* once a second */
 void http_connections_cut(struct http_loop *loop);               /* all of them */

@@ -907,6 +907,70 @@ static void expect_document(struct client_conn *c, int first)
     assert_true(client_read_until(c, "\r\n0\r\n\r\n"));
 }
 
+/* A neighbour that opens connections and asks by each takes none from whoever scrapes. */
+static void test_a_flood_of_one_address(void **state)
+{
+    struct fixture *f = *state;
+    enum { FLOOD = 200, SHARE = 8 };
+    struct client_conn *flood[FLOOD];
+    struct client_reply r;
+    start(f, 0);
+    struct client_conn *prometheus = client_open(port(f, HTTP_METRICS), NULL);
+    client_ask(prometheus, "GET", "/hello", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 200);
+    for (int i = 0; i < FLOOD; i++) {
+        flood[i] = client_open_with(port(f, HTTP_METRICS), NULL, &(struct client_how){.from = "127.0.0.2"});
+        client_ask(flood[i], "GET", "/hello", (struct span){NULL, 0}, &r);
+        if (r.status != 200) /* the newest is served: it is the address's own oldest that goes */
+            fail_msg("connection %d of one address: %d", i + 1, r.status);
+    }
+    for (int i = 0; i < FLOOD - SHARE; i++)
+        assert_true(client_at_end(flood[i]));
+    for (int i = FLOOD - SHARE; i < FLOOD; i++) {
+        client_ask(flood[i], "GET", "/hello", (struct span){NULL, 0}, &r);
+        assert_int_equal(r.status, 200);
+    }
+    client_ask(prometheus, "GET", "/hello", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 200);
+    client_close(prometheus);
+    for (int i = 0; i < FLOOD; i++)
+        client_close(flood[i]);
+}
+
+/* Nor does one that reads slowly what takes long to send. */
+static void test_documents_of_one_address(void **state)
+{
+    struct fixture *f = *state;
+    enum { SHARE = 2, READERS = SHARE + 3 };
+    static const struct span get = SPAN_INIT("GET /document HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    static const struct client_how neighbour = {.from = "127.0.0.2"};
+    struct client_conn *slow[READERS];
+    struct client_reply r;
+    start(f, 0);
+    for (int i = 0; i < READERS; i++) {
+        slow[i] = client_open_with(port(f, HTTP_METRICS), NULL, &neighbour);
+        client_send(slow[i], get);
+        if (i < SHARE) {
+            assert_true(client_read_until(slow[i], "<0>"));
+            continue;
+        }
+        client_read_reply(slow[i], false, &r);
+        if (r.status != 503 || strstr(r.body, "your address") == NULL)
+            fail_msg("reader %d of one address: %d %s", i + 1, r.status, r.body);
+    }
+    struct client_conn *prometheus = client_open(port(f, HTTP_METRICS), NULL);
+    client_send(prometheus, get);
+    assert_true(client_read_until(prometheus, "200 OK"));
+    expect_document(prometheus, 0);
+    client_close(prometheus);
+    expect_document(slow[0], 1); /* when one has ended another may begin */
+    client_ask(slow[0], "GET", "/hello", (struct span){NULL, 0}, &r); /* the server knows that it has ended */
+    client_send(slow[SHARE], get);
+    assert_true(client_read_until(slow[SHARE], "200 OK"));
+    for (int i = 0; i < READERS; i++)
+        client_close(slow[i]);
+}
+
 /* Ten megabytes, of which no reader keeps anybody waiting. */
 static void test_document(void **state)
 {
@@ -1177,6 +1241,8 @@ int main(void)
         ROW(test_connections_are_capped),
         ROW(test_stream),
         ROW(test_stream_that_is_woken),
+        ROW(test_a_flood_of_one_address),
+        ROW(test_documents_of_one_address),
         ROW(test_document),
         ROW(test_gzipped_for_who_asks),
         ROW(test_others_between_pieces),
