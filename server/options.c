@@ -62,6 +62,8 @@ static const struct option table[] = {
     {.name = "page-token-file", .is_file = true, .type = OPTION_TEXT, AT(page_token_file),
      .group = OPTION_SERVE | OPTION_ASK,
      .help = "file whose first line is a token that whoever asks the page's listener must show; default: none"},
+    {.name = "page-insecure", .type = OPTION_BOOL, .fallback = "false", AT(page_insecure), .group = OPTION_SERVE,
+     .help = "serve the page beyond loopback without a token, to whoever reaches it"},
     {.name = "metrics-port", .env = "METRICS_PORT", .type = OPTION_INT, .max = 65535,
      .fallback = "8080", AT(metrics_port), .group = OPTION_SERVE, .help = "port of /metrics; on loopback with --embedded"},
     {.name = "disable-cluster-state-observability", .env = "DISABLE_CLUSTER_STATE_OBSERVABILITY",

@@ -107,6 +107,7 @@ struct options {
     const char *page_listen;
     struct texts page_hosts;
     const char *page_token_file; /* of who is asked and who asks; NULL: no token */
+    bool page_insecure;
     const char *kubeconfig, *context;
     int placement;
     int64_t nominate_from;

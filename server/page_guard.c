@@ -42,6 +42,30 @@ static bool same_name(struct span a, struct span b)
     return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
 }
 
+static bool is_loopback(struct span host)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in_addr four;
+    struct in6_addr six;
+    if (same_name(host, SPAN("localhost")))
+        return true;
+    if (host.len == 0 || host.len >= sizeof(text))
+        return false;
+    memcpy(text, host.ptr, host.len);
+    text[host.len] = '\0';
+    if (inet_pton(AF_INET, text, &four) == 1)
+        return ntohl(four.s_addr) >> 24 == 127;
+    return inet_pton(AF_INET6, text, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+bool page_guard_may_listen(struct span host, bool has_token, bool insecure, struct err *err)
+{
+    return has_token || insecure || is_loopback(host) ||
+           err_set(err, ERR_INVALID,
+                   "--page-listen is not on loopback, and the page has no token: whoever reaches it reads names, prices and reasons. "
+                   "Name a file with one (--page-token-file), or allow that (--page-insecure)");
+}
+
 /* "name", "name:port", "[address]:port". */
 static struct span without_port(struct span host)
 {

@@ -27,6 +27,10 @@ struct page_guard { /* everything is the caller's and outlives the listener */
     struct span token; /* absent: none is asked for */
 };
 
+/* Whether the page may be served on `host` (of --page-listen; absent: every address): on loopback, where there is a token, or where
+ * that is waived (--page-insecure). False with ERR_INVALID: what to do. */
+bool page_guard_may_listen(struct span host, bool has_token, bool insecure, struct err *err);
+
 /* The first line of a file. False: it cannot be read, or is no token. */
 bool page_token_read(struct arena *a, const char *path, struct span *out, struct err *err);
 

@@ -343,6 +343,9 @@ static bool open_http(struct serve *s, struct err *err)
     if (!open_page_guard(s, err))
         return false;
     s->rule_syms = kube_symtab_new();
+    bool listens = o->page_listen[0] != '\0';
+    if (listens && !page_guard_may_listen(s->page_guard.listen, o->page_token_file != NULL, o->page_insecure, err))
+        return false;
     if (!routes_webhook_rules(&s->arena, s->rule_syms, live_provider(s->live), &s->rules, err))
         return false;
     s->rules.strict = o->strict_admission;
@@ -489,6 +492,10 @@ static void say_hello(struct serve *s)
 
 /* Sleeps until a signal or `limit_ms` (negative: for ever); true for a signal. */
 static bool wait_signal(int fd, span_ms limit_ms)
+    struct err err;
+    if (port != 0 && !page_guard_may_listen(s->page_guard.listen, s->options.page_token_file != NULL, false, &err))
+        log_warn(&s->log, "serve", "the page is beyond loopback and without a token (--page-insecure): whoever reaches it reads names, "
+                                   "prices and reasons");
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     mono_ms until = clock_mono() + limit_ms;

@@ -251,10 +251,35 @@ static void test_by_wire(void **state)
     http_server_free(server);
 }
 
+static void test_where_it_may_listen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *host; /* NULL: every address */
+        bool token, insecure, may;
+    } rows[] = {
+        {"127.0.0.1", false, false, true}, {"127.9.9.9", false, false, true}, {"::1", false, false, true},
+        {"LocalHost", false, false, true}, {NULL, false, false, false},       {"10.1.2.3", false, false, false},
+        {"2001:db8::1", false, false, false}, {"128.0.0.1", false, false, false},
+        {"127.0.0.1.example.com", false, false, false}, /* a name can mean any address */
+        {NULL, true, false, true}, {NULL, false, true, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct err err = {0};
+        struct span host = rows[i].host != NULL ? span_of(rows[i].host) : (struct span){NULL, 0};
+        bool may = page_guard_may_listen(host, rows[i].token, rows[i].insecure, &err);
+        if (may != rows[i].may || (err.kind == ERR_INVALID) == may)
+            fail_msg("%s: %d", rows[i].host != NULL ? rows[i].host : "every address", may);
+        if (!may && (strstr(err.msg, "--page-token-file") == NULL || strstr(err.msg, "--page-insecure") == NULL))
+            fail_msg("%s", err.msg);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_sites),
-                                       cmocka_unit_test(test_tokens), cmocka_unit_test(test_files),
+                                       cmocka_unit_test(test_tokens), cmocka_unit_test(test_where_it_may_listen),
+                                       cmocka_unit_test(test_files),
                                        cmocka_unit_test(test_by_wire)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

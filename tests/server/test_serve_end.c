@@ -49,6 +49,7 @@ static void begins_with_sense_alone(void **state)
         {"--extender-client-ca=/dev/null", NULL}, /* and nobody is named */
         {"--leaf-life=4s", NULL},
         {"--ca-life=1h", NULL},
+        {"--page-listen=0.0.0.0:0", NULL}, /* and no token */
     };
     int ports[SERVE_PORTS], status;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
