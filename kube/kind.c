@@ -67,6 +67,7 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_CONFIG_MAP] = {"v1", "ConfigMap", "configmaps", true, NULL},
     [KIND_DEFINITION] = {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", false, NULL},
     [KIND_SERVICE_ACCOUNT] = {"v1", "ServiceAccount", "serviceaccounts", true, NULL},
+    [KIND_NETWORK_POLICY] = {"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true, NULL},
     [KIND_VERSION] = {"", "Version", "version", false, NULL},
 };
 

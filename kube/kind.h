@@ -48,6 +48,7 @@ enum kind {
     KIND_CONFIG_MAP, /* of node groups: the priority expander's, and the status */
     KIND_DEFINITION, /* a CustomResourceDefinition */
     KIND_SERVICE_ACCOUNT,
+    KIND_NETWORK_POLICY,
     KIND_VERSION, /* of the API server: no object, but what GET answers at /version */
     KIND_COUNT,
     KIND_NONE = KIND_COUNT,

@@ -251,6 +251,7 @@ bool check_installation(struct check *c, struct err *err)
         return false;
     install_webhook(c);
     install_deployment(c);
+    install_network_policy(c);
     check_leader(c);
     install_scheduler(c);
     check_certificates(c);

@@ -23,6 +23,7 @@ void install_definitions(struct check *c);
 void install_account(struct check *c);
 void install_webhook(struct check *c);
 void install_deployment(struct check *c);
+void install_network_policy(struct check *c); /* whether it keeps pods out */
 void install_scheduler(struct check *c);
 void install_pools(struct check *c);
 

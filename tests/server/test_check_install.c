@@ -81,6 +81,10 @@ static const struct api_ops guarded_ops = {.send = guarded_send};
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"                     \
     "spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n---\n"
 #define CLASS "apiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: default}\n---\n"
+#define POLICY(blocks)                                                                                                     \
+    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: stowage, namespace: stowage-system}\n"           \
+    "spec: {podSelector: {}, ingress: [{from: [" blocks "]}, {from: [{podSelector: {}}]}]}\n"
+#define TWO "{ipBlock: {cidr: 0.0.0.0/0, except: [192.168.0.0/30, 10.244.0.0/17]}}, {ipBlock: {cidr: '::/0', except: ['fd00:10:244::/56']}}"
 #define RIVAL(replicas)                                                                            \
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cluster-autoscaler, namespace: kube-system}\n" \
     "spec: {replicas: " replicas "}\n---\n"
@@ -266,7 +270,7 @@ static void nothing_is_missing(void **state)
     (void)state;
     struct bench b;
     begin(&b);
-    put_but(&b, PART_COUNT, NULL);
+    put_but(&b, PART_COUNT, POLICY(TWO));
     run(&b, ASKED);
     if (check_count(&b.report, CHECK_OK) != b.report.count)
         fail_msg("%s", b.text.ptr);
@@ -356,6 +360,39 @@ static void what_is_missing_is_told(void **state)
     }
 }
 
+#define NODE(name, ranges) "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name "}\nspec: {podCIDRs: [" ranges "]}\n"
+
+/* The webhook's port asks for no certificate: a policy that keeps no pods out is told with what to do. */
+static void a_policy_that_lets_pods_in_is_told(void **state)
+{
+    (void)state;
+#define FIX "      name your pods' addresses: in manifests/network-policy.yaml (except)"
+    static const struct {
+        const char *objects, *want;
+    } rows[] = {
+        {NULL, "warn  there is no NetworkPolicy stowage-system/stowage: any pod can reach the webhook and the metrics\n" FIX},
+        {POLICY("{ipBlock: {cidr: 0.0.0.0/0}}"),
+         "warn  NetworkPolicy stowage-system/stowage lets all pods in: it names no addresses of pods\n" FIX},
+        {POLICY(TWO), "ok    NetworkPolicy stowage-system/stowage keeps pods out by address\n"},
+        {POLICY(TWO) NODE("a", "10.244.127.0/24, 'fd00:10:244:7::/64'") NODE("b", ""),
+         "ok    NetworkPolicy stowage-system/stowage keeps pods out by address\n"},
+        {POLICY(TWO) NODE("a", "10.244.0.0/24") NODE("b", "10.244.128.0/24"),
+         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, of which b has 10.244.128.0/24\n" FIX},
+        {POLICY(TWO) NODE("a", "10.244.0.0/24, 'fd00:10:245::/64'") NODE("b", "10.0.0.0/8"),
+         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 2 nodes, of which a has fd00:10:245::/64\n" FIX},
+        {POLICY(TWO) NODE("a", "10.244.0.0/16"), "lets in the pods of 1 node, of which a has 10.244.0.0/16\n" FIX},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct bench b;
+        begin(&b);
+        put_but(&b, PART_COUNT, rows[i].objects);
+        run(&b, ASKED);
+        says(&b, rows[i].want);
+        assert_int_equal(check_count(&b.report, CHECK_FAIL), 0);
+        end(&b);
+    }
+}
+
 /* Who keeps node groups alone has neither NodePools nor their definitions. */
 static void node_groups_need_no_pools(void **state)
 {
@@ -433,6 +470,7 @@ int main(void)
         cmocka_unit_test(before_it_is_installed),
         cmocka_unit_test(nothing_is_missing),
         cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(a_policy_that_lets_pods_in_is_told),
         cmocka_unit_test(node_groups_need_no_pools),
         cmocka_unit_test(an_old_api_server_is_told),
         cmocka_unit_test(what_may_not_be_read_is_told_so),

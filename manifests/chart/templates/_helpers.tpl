@@ -17,6 +17,22 @@ release's: there is one Stowage in a cluster, and it knows its Services, Secrets
 {{- end -}}
 {{- end -}}
 
+{{/*
+stowage.podCIDRs $: addresses of the cluster's pods as a JSON list: those of the values, else those that the Nodes state. Empty
+without a cluster (helm template), and where Nodes state none, as with some network plugins.
+*/}}
+{{- define "stowage.podCIDRs" -}}
+{{- $all := .Values.networkPolicy.podCIDRs -}}
+{{- if not $all -}}
+{{- range (lookup "v1" "Node" "" "").items -}}
+{{- range .spec.podCIDRs -}}
+{{- $all = append $all . -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $all | uniq | sortAlpha | toJson -}}
+{{- end -}}
+
 {{/* stowage.args $: what the values add to the flags of `stowage serve`, as a JSON list. */}}
 {{- define "stowage.args" -}}
 {{- $args := list -}}

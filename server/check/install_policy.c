@@ -1,0 +1,144 @@
+/* Whether pods can reach Stowage's listeners, of which the webhook's asks for no certificate. */
+#include <arpa/inet.h>
+
+#include "server/check/install.h"
+
+#define POLICY_TOPIC "network-policy"
+#define POLICY_NAME "stowage"
+#define POLICY_FIX                                                                                                        \
+    "name your pods' addresses: in manifests/network-policy.yaml (except), then kubectl apply -f it; with helm in "       \
+    "networkPolicy.podCIDRs"
+
+struct address_range { /* a CIDR */
+    int family;
+    uint32_t bits;
+    unsigned char bytes[sizeof(struct in6_addr)];
+};
+
+struct address_ranges {
+    struct address_range *items;
+    uint32_t count, capacity;
+};
+
+/* What the policy keeps out, and the nodes whose pods it lets in all the same. */
+struct policy_seen {
+    struct arena *a;
+    struct address_ranges kept_out;
+    uint32_t open_count;
+    struct span open_node, open_range; /* of the first */
+};
+
+static bool read_range(struct span text, struct address_range *out)
+{
+    char address[INET6_ADDRSTRLEN];
+    struct span bits, host = span_cut(text, '/', &bits);
+    int64_t n;
+    *out = (struct address_range){.family = span_contains(host, SPAN(":")) ? AF_INET6 : AF_INET};
+    if (host.len >= sizeof(address) || !span_int64(bits, &n) || n < 0 || n > (out->family == AF_INET6 ? 128 : 32))
+        return false;
+    memcpy(address, host.ptr, host.len);
+    address[host.len] = '\0';
+    out->bits = (uint32_t)n;
+    return inet_pton(out->family, address, out->bytes) == 1;
+}
+
+static bool is_within(const struct address_range *inner, const struct address_range *outer)
+{
+    if (inner->family != outer->family || inner->bits < outer->bits)
+        return false;
+    for (uint32_t bit = 0; bit < outer->bits; bit++)
+        if (((inner->bytes[bit / 8] ^ outer->bytes[bit / 8]) >> (7 - bit % 8) & 1) != 0)
+            return false;
+    return true;
+}
+
+static void add_excepts(struct policy_seen *p, struct doc_value rule)
+{
+    struct doc_value from, except;
+    if (!doc_find(rule, SPAN("from"), &from))
+        return;
+    for (struct doc_iter it = doc_iter_of(from); doc_next(&it);) {
+        if (!install_find(it.value, "ipBlock", "except", &except))
+            continue;
+        struct address_range range;
+        for (struct doc_iter each = doc_iter_of(except); doc_next(&each);)
+            if (doc_type(each.value) == DOC_STRING && read_range(doc_text(each.value), &range))
+                ARENA_PUSH(p->a, p->kept_out.items, p->kept_out.count, p->kept_out.capacity, range);
+    }
+}
+
+static void read_policy(void *user, struct doc_value policy)
+{
+    struct doc_value rules;
+    if (install_find(policy, "spec", "ingress", &rules))
+        for (struct doc_iter it = doc_iter_of(rules); doc_next(&it);)
+            add_excepts(user, it.value);
+}
+
+static bool is_kept_out(const struct policy_seen *p, struct span text)
+{
+    struct address_range range;
+    if (!read_range(text, &range))
+        return true; /* it is no address that a pod can have */
+    for (uint32_t i = 0; i < p->kept_out.count; i++)
+        if (is_within(&range, &p->kept_out.items[i]))
+            return true;
+    return false;
+}
+
+static void look_at_node(struct policy_seen *p, struct doc_value node)
+{
+    struct doc_value ranges, meta;
+    if (!install_find(node, "spec", "podCIDRs", &ranges) || !doc_find(node, SPAN("metadata"), &meta))
+        return;
+    for (struct doc_iter it = doc_iter_of(ranges); doc_next(&it);) {
+        if (doc_type(it.value) != DOC_STRING || is_kept_out(p, doc_text(it.value)))
+            continue;
+        if (p->open_count++ == 0) {
+            p->open_node = arena_dup(p->a, doc_text_at(meta, SPAN("name")));
+            p->open_range = arena_dup(p->a, doc_text(it.value));
+        }
+        return;
+    }
+}
+
+static void read_nodes(void *user, struct doc_value list)
+{
+    struct doc_value items;
+    if (doc_find(list, SPAN("items"), &items))
+        for (struct doc_iter it = doc_iter_of(items); doc_next(&it);)
+            look_at_node(user, it.value);
+}
+
+static void check_nodes(struct check *c, struct policy_seen *p)
+{
+    struct ask *a = check_asks(c, 1);
+    *a = (struct ask){.request = {.verb = API_LIST, .kind = KIND_NODE}, .read = read_nodes, .user = p};
+    ask_all(c->cluster, a, 1);
+    if (!install_has(c, POLICY_TOPIC, a, SPAN("the Nodes"), NULL))
+        return;
+    if (p->open_count != 0)
+        check_say(c->report, CHECK_WARN, POLICY_TOPIC, POLICY_FIX,
+                  "NetworkPolicy %.*s/" POLICY_NAME " lets in the pods of %u node%s, of which %.*s has %.*s", SPAN_ARG(c->ns),
+                  p->open_count, p->open_count == 1 ? "" : "s", SPAN_ARG(p->open_node), SPAN_ARG(p->open_range));
+    else
+        check_say(c->report, CHECK_OK, POLICY_TOPIC, NULL, "NetworkPolicy %.*s/" POLICY_NAME " keeps pods out by address",
+                  SPAN_ARG(c->ns));
+}
+
+void install_network_policy(struct check *c)
+{
+    struct policy_seen *p = ARENA_NEW(c->report->a, struct policy_seen);
+    p->a = c->report->a;
+    struct ask *a = install_get(c, KIND_NETWORK_POLICY, c->ns, POLICY_NAME, read_policy, p);
+    if (a->done && a->err.kind == ERR_NOT_FOUND)
+        check_say(c->report, CHECK_WARN, POLICY_TOPIC, POLICY_FIX,
+                  "there is no NetworkPolicy %.*s/" POLICY_NAME ": any pod can reach the webhook and the metrics", SPAN_ARG(c->ns));
+    else if (!install_has(c, POLICY_TOPIC, a, arena_printf(p->a, "NetworkPolicy %.*s/" POLICY_NAME, SPAN_ARG(c->ns)), NULL))
+        return;
+    else if (p->kept_out.count == 0)
+        check_say(c->report, CHECK_WARN, POLICY_TOPIC, POLICY_FIX,
+                  "NetworkPolicy %.*s/" POLICY_NAME " lets all pods in: it names no addresses of pods", SPAN_ARG(c->ns));
+    else
+        check_nodes(c, p);
+}
