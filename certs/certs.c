@@ -487,7 +487,7 @@ static void on_client_read(struct certs *c, const struct api_result *r)
     const struct secret_entry entries[] = {{"ca.crt", ca.ptr != NULL ? ca : stored_ca},
                                            {"tls.crt", c->client.cert},
                                            {"tls.key", c->client.key}};
-    c->body = secret_body(&c->passing, c->config.ns, SECRET_CLIENT, c->version, entries,
+    c->body = secret_body(&c->passing, c->config.scheduler_ns, SECRET_CLIENT, c->version, entries,
                           COUNT_OF(entries));
     go(c, STAGE_WRITE_CLIENT);
 }
@@ -574,7 +574,9 @@ static struct api_request request_of(const struct certs *c)
     bool certs = c->stage == STAGE_READ_CERTS || c->stage == STAGE_WRITE_CERTS;
     struct api_request r = {.verb = API_GET,
                             .kind = webhook ? webhook_kind(c->which) : KIND_SECRET,
-                            .ns = webhook ? (struct span){NULL, 0} : c->config.ns,
+                            .ns = webhook ? (struct span){NULL, 0}
+                                  : certs ? c->config.ns
+                                          : c->config.scheduler_ns,
                             .name = webhook ? span_of(webhook_name(c->which))
                                     : certs ? SPAN(SECRET_CERTS)
                                             : SPAN(SECRET_CLIENT)};
@@ -652,6 +654,7 @@ struct certs *certs_new(const struct certs_config *config)
     if (c->config.ca_life == 0)
         c->config.ca_life = CERTS_CA_LIFE;
     c->config.ns = arena_dup(&c->texts, config->ns);
+    c->config.scheduler_ns = config->scheduler_ns.len != 0 ? arena_dup(&c->texts, config->scheduler_ns) : c->config.ns;
     c->config.webhook_url = arena_dup(&c->texts, config->webhook_url);
     arena_init(&c->file_texts, 0);
     certs_use_files(c, &config->files);

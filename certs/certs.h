@@ -35,6 +35,7 @@ struct certs_listener { /* called in certs_step and in completions: on the API t
 struct certs_config { /* copied, texts too */
     struct api *api;
     struct span ns;             /* our namespace: Secrets, Service names */
+    struct span scheduler_ns;   /* of Secret stowage-scheduler-client; empty: ours */
     const struct span *names;   /* further names and addresses for the serving certificate */
     uint32_t name_count;
     struct cert_pair files;     /* --tls-cert, --tls-key; absent: our own. Then no caBundle is written */

@@ -27,7 +27,7 @@ static const struct {
                    "health-probe-port", "disable-cluster-state-observability", "metrics-pods-max", "threads", "shutdown-delay"}},
     {"Admission and certificates", {"register-webhooks", "strict-admission", "webhook-url", "tls-cert", "tls-key", "tls-min-version", "tls-cipher-suites",
                                     "leaf-life", "ca-life", "extender-client-ca", "extender-client-names",
-                                    "extender-insecure", "webhook-client-ca", "webhook-client-names"}},
+                                    "extender-insecure", "scheduler-secret-namespace", "webhook-client-ca", "webhook-client-names"}},
     {"Leadership", {"leader-election-name", "leader-election-namespace", "lease-duration", "lease-renew-deadline",
                     "lease-retry-period", "disable-leader-election", "coexist", "pod-name"}},
 };

@@ -95,6 +95,8 @@ static const struct option table[] = {
              "default: the one that our own CA signs for the scheduler; needed with --extender-client-ca"},
     {.name = "extender-insecure", .type = OPTION_BOOL, .fallback = "false", AT(extender_insecure),
      .group = OPTION_SERVE, .help = "ask no client certificate of the scheduler"},
+    {.name = "scheduler-secret-namespace", .type = OPTION_TEXT, AT(scheduler_secret_ns), .group = OPTION_CLUSTER,
+     .help = "namespace of Secret stowage-scheduler-client, the scheduler's certificate; default: the own namespace"},
     {.name = "webhook-client-ca", .is_file = true, .type = OPTION_TEXT, AT(webhook_client_ca), .group = OPTION_SERVE,
      .help = "CA file of the API server's certificate, which the webhook asks for then; default: it asks for none"},
     {.name = "webhook-client-names", .type = OPTION_NAMES, AT(webhook_client_names), .group = OPTION_SERVE,

@@ -124,6 +124,7 @@ struct options {
     int tls_min_version; /* TLS_VERSION_… */
     struct texts tls_cipher_suites;
     struct texts extender_client_names;
+    const char *scheduler_secret_ns; /* NULL: our own */
     const char *webhook_client_ca;
     struct texts webhook_client_names;
     span_ms leaf_life, ca_life;

@@ -181,12 +181,21 @@ static void on_serving_trouble(void *user, const struct err *err)
     log_error(&((struct serve *)user)->log, "certs", "%s", err->msg);
 }
 
+/* Of Secret stowage-scheduler-client. */
+static struct span scheduler_namespace(const struct serve *s)
+{
+    const char *given = s->options.scheduler_secret_ns;
+    return given != NULL && given[0] != '\0' ? span_of(given) : live_namespace(s->live);
+}
+
 static void on_ends_soon(void *user, enum end which, wall_ms not_after)
 {
     struct serve *s = user;
     struct arena a;
     arena_init(&a, 0);
-    struct event_note note = ends_note(&a, which, serving_pair(s->serving).cert.len != 0, not_after, live_namespace(s->live));
+    bool of_scheduler = which == END_SCHEDULER || which == END_SHOWN;
+    struct event_note note = ends_note(&a, which, serving_pair(s->serving).cert.len != 0, not_after,
+                                       of_scheduler ? scheduler_namespace(s) : live_namespace(s->live));
     log_warn(&s->log, "certs", "%.*s", SPAN_ARG(note.note));
     events_record(live_events(s->live), &note, clock_mono(), clock_wall());
     arena_release(&a);
@@ -309,6 +318,7 @@ static bool open_certs(struct serve *s, struct err *err)
     s->certs = certs_new(&(struct certs_config){
         .api = live_api(s->live),
         .ns = live_namespace(s->live),
+        .scheduler_ns = scheduler_namespace(s),
         .names = names,
         .name_count = count,
         .files = serving_pair(s->serving),
@@ -333,6 +343,9 @@ static bool open_page_guard(struct serve *s, struct err *err)
     const struct options *o = &s->options;
     s->page_guard = (struct page_guard){
         .listen = host_of(o->page_listen), .hosts = o->page_hosts.items, .host_count = o->page_hosts.count};
+    bool listens = o->page_listen[0] != '\0';
+    if (listens && !page_guard_may_listen(s->page_guard.listen, o->page_token_file != NULL, o->page_insecure, err))
+        return false;
     return o->page_token_file == NULL || page_token_read(&s->arena, o->page_token_file, &s->page_guard.token, err) ||
            err_wrap(err, "--page-token-file");
 }
@@ -343,9 +356,6 @@ static bool open_http(struct serve *s, struct err *err)
     if (!open_page_guard(s, err))
         return false;
     s->rule_syms = kube_symtab_new();
-    bool listens = o->page_listen[0] != '\0';
-    if (listens && !page_guard_may_listen(s->page_guard.listen, o->page_token_file != NULL, o->page_insecure, err))
-        return false;
     if (!routes_webhook_rules(&s->arena, s->rule_syms, live_provider(s->live), &s->rules, err))
         return false;
     s->rules.strict = o->strict_admission;
@@ -482,6 +492,10 @@ static void say_hello(struct serve *s)
         log_warn(&s->log, "options", "%s",
                  option_unknown_gate(&s->arena, s->options.unknown_gates.items[i]));
     int port = http_server_port(s->http, HTTP_PAGE);
+    struct err err;
+    if (port != 0 && !page_guard_may_listen(s->page_guard.listen, s->options.page_token_file != NULL, false, &err))
+        log_warn(&s->log, "serve", "the page is beyond loopback and without a token (--page-insecure): whoever reaches it reads names, "
+                                   "prices and reasons");
     if (port != 0)
         log_info(&s->log, "serve", "the page is at http://%s:%d/",
                  host_of(s->options.page_listen).len != 0
@@ -492,10 +506,6 @@ static void say_hello(struct serve *s)
 
 /* Sleeps until a signal or `limit_ms` (negative: for ever); true for a signal. */
 static bool wait_signal(int fd, span_ms limit_ms)
-    struct err err;
-    if (port != 0 && !page_guard_may_listen(s->page_guard.listen, s->options.page_token_file != NULL, false, &err))
-        log_warn(&s->log, "serve", "the page is beyond loopback and without a token (--page-insecure): whoever reaches it reads names, "
-                                   "prices and reasons");
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     mono_ms until = clock_mono() + limit_ms;

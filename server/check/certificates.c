@@ -57,13 +57,20 @@ static const struct webhook_row {
     [WEBHOOK_MUTATING] = {"manifests/shaping/webhooks.yaml", read_mutating},
 };
 
+/* Of a Secret of ours. */
+static struct span namespace_of(const struct check *c, const char *secret)
+{
+    const char *given = c->options->scheduler_secret_ns;
+    return given != NULL && given[0] != '\0' && strcmp(secret, SECRET_CLIENT) == 0 ? span_of(given) : c->ns;
+}
+
 static struct ask *get(struct found *f, enum kind k, const char *name,
                        void (*read)(void *user, struct doc_value object))
 {
     struct ask *a = check_asks(f->check, 1);
     a->request = (struct api_request){.verb = API_GET,
                                       .kind = k,
-                                      .ns = k == KIND_SECRET ? f->check->ns : (struct span){0},
+                                      .ns = k == KIND_SECRET ? namespace_of(f->check, name) : (struct span){0},
                                       .name = span_of(name)};
     a->read = read;
     a->user = f;
@@ -75,18 +82,19 @@ static struct ask *get(struct found *f, enum kind k, const char *name,
 static bool is_read(const struct found *f, const struct ask *a, const char *topic, const char *name)
 {
     const struct check *c = f->check;
+    struct span ns = namespace_of(c, name);
     if (a->err.kind == ERR_NONE)
         return true;
     if (a->err.kind != ERR_NOT_FOUND)
         check_say(c->report, CHECK_UNKNOWN, topic, "run it as Stowage's service account",
-                  "Secret %.*s/%s cannot be read: %s", SPAN_ARG(c->ns), name, a->err.msg);
+                  "Secret %.*s/%s cannot be read: %s", SPAN_ARG(ns), name, a->err.msg);
     else if (c->runs)
         check_say(c->report, CHECK_FAIL, topic, "what does Stowage's log say about certs?",
-                  "Secret %.*s/%s is not there although Stowage runs", SPAN_ARG(c->ns), name);
+                  "Secret %.*s/%s is not there although Stowage runs", SPAN_ARG(ns), name);
     else
         check_say(c->report, CHECK_UNKNOWN, topic, NULL,
                   "Secret %.*s/%s is not there yet; Stowage makes it when it starts",
-                  SPAN_ARG(c->ns), name);
+                  SPAN_ARG(ns), name);
     return false;
 }
 

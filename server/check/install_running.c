@@ -6,6 +6,7 @@
 #include "server/check/install.h"
 
 #define SCHEDULER_NAMESPACE "kube-system" /* of kube-scheduler's Lease and static Pods */
+#define SECOND_SCHEDULER "stowage-scheduler" /* its Deployment and namespace, as manifests/second-scheduler has them */
 #define SHIPPED_IMAGE "stowage:latest"    /* of manifests/deployment.yaml, which no registry has */
 
 enum { CLASSES_MAX = 64 };
@@ -155,9 +156,10 @@ static const struct ask *look_at_static_pod(struct check *c, struct scheduler_se
 
 static void tell_unseen(struct check *c)
 {
-    struct ask *a = install_get(c, KIND_DEPLOYMENT, c->ns, "stowage-scheduler", NULL, NULL);
+    struct ask *a = install_get(c, KIND_DEPLOYMENT, SPAN(SECOND_SCHEDULER), SECOND_SCHEDULER, NULL, NULL);
     if (a->done && a->err.kind == ERR_NONE)
-        check_say(c->report, CHECK_OK, "scheduler", NULL, "a second scheduler is there: Deployment %.*s/stowage-scheduler", SPAN_ARG(c->ns));
+        check_say(c->report, CHECK_OK, "scheduler", NULL,
+                  "a second scheduler is there: Deployment " SECOND_SCHEDULER "/" SECOND_SCHEDULER);
     else
         check_say(c->report, CHECK_UNKNOWN, "scheduler",
                   "where the control plane is not yours: kubectl apply -f manifests/second-scheduler, or start Stowage with "

@@ -44,6 +44,7 @@ struct fake {
     char log[2048];
     enum err_kind refuse_writes; /* ERR_NONE: they are taken */
     const char *refuse;          /* the one object that must not be written; NULL: none */
+    const char *scheduler_ns;    /* of the scheduler's Secret; NULL: that of the other */
 };
 
 static char *copy(struct span s)
@@ -62,7 +63,9 @@ static uint64_t fake_send(struct api *api, const struct api_request *r, api_done
     *c = (struct call){r->verb, "", copy(r->body), done, user};
     snprintf(c->name, sizeof(c->name), "%.*s", SPAN_ARG(r->name));
     if (r->kind == KIND_SECRET)
-        assert_true(span_eq(r->ns, SPAN("stowage-system")));
+        assert_true(span_eq(r->ns, f->scheduler_ns != NULL && span_eq(r->name, SPAN("stowage-scheduler-client"))
+                                       ? span_of(f->scheduler_ns)
+                                       : SPAN("stowage-system")));
     else
         assert_string_equal(c->name, r->kind == KIND_VALIDATING_WEBHOOK ? "stowage" : "stowage-shaping");
     return 1;
@@ -267,6 +270,20 @@ static void test_first_start(void **state)
                                        SPAN_INIT("127.0.0.1"), SPAN_INIT("::1")};
     for (size_t i = 0; i < COUNT_OF(want); i++)
         serves_as(p, want[i], WALL);
+    process_free(p);
+}
+
+/* A second scheduler has a namespace of its own, and its Secret is there; the other stays out of its sight. */
+static void test_secret_of_a_scheduler_elsewhere(void **state)
+{
+    struct fake *f = *state;
+    f->scheduler_ns = "stowage-scheduler";
+    struct process *p = process_new(f, (struct certs_config){.scheduler_ns = SPAN("stowage-scheduler")});
+    settle(f, p, 0, WALL);
+    assert_string_equal(f->log, "get stowage-certs, create stowage-certs, "
+                                "get stowage-scheduler-client, create stowage-scheduler-client");
+    assert_non_null(strstr(object_of(f, "stowage-scheduler-client")->json, "\"namespace\":\"stowage-scheduler\""));
+    assert_non_null(strstr(object_of(f, "stowage-certs")->json, "\"namespace\":\"stowage-system\""));
     process_free(p);
 }
 
@@ -1083,6 +1100,7 @@ int main(void)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         ROW(test_first_start),
+        ROW(test_secret_of_a_scheduler_elsewhere),
         ROW(test_second_start_uses_what_is_there),
         ROW(test_first_writer_wins),
         ROW(test_a_name_more_is_signed_in_private),

@@ -338,8 +338,8 @@ static void what_is_missing_is_told(void **state)
          "?     kube-scheduler on cp-1 has --config=/etc/s.yaml; whether that names Stowage is not seen from here\n"
          "      on that host: stowage check --scheduler-config /etc/s.yaml; or kubectl -n stowage-system port-forward", 0, 1},
         {SCHEDULES,
-         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: stowage-scheduler, namespace: stowage-system}\nspec: {replicas: 1}\n",
-         "ok    a second scheduler is there: Deployment stowage-system/stowage-scheduler\n", 0, 0},
+         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: stowage-scheduler, namespace: stowage-scheduler}\nspec: {replicas: 1}\n",
+         "ok    a second scheduler is there: Deployment stowage-scheduler/stowage-scheduler\n", 0, 0},
         {OF_CLASS, NULL, "FAIL  KWOKNodeClass default, to which NodePool general refers, is not there\n", 1, 1},
         {BUYS, NULL, "FAIL  there is no NodePool: nothing can be bought\n", 1, 1},
         {PART_COUNT, RIVAL("1"),

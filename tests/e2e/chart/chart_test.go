@@ -110,7 +110,7 @@ func differ(want, got map[string]map[string]any) []string {
 // The second scheduler's Pods say of which configuration they are, which those of the plain manifests cannot.
 func takeChecksum(t *testing.T, objects map[string]map[string]any) string {
 	t.Helper()
-	deployment := objects["Deployment stowage-system/stowage-scheduler"]
+	deployment := objects["Deployment stowage-scheduler/stowage-scheduler"]
 	if deployment == nil {
 		return ""
 	}
@@ -138,7 +138,7 @@ func TestChartIsThePlainManifests(t *testing.T) {
 	}
 }
 
-// All that has a namespace is in the release's, and all that names one names that.
+// All that has a namespace is in the release's but the second scheduler, and all that names one names that.
 func TestChartInAnotherNamespace(t *testing.T) {
 	const all = likePlainScheduler + `
 clusterAPIPools: true
@@ -186,7 +186,7 @@ func TestChartRefusesValues(t *testing.T) {
 // The image of the second scheduler is of the cluster's version, without what its vendor appends.
 func TestChartFollowsTheClustersVersion(t *testing.T) {
 	set := must(render(t, "stowage-system", "placement: second-scheduler", "--kube-version", "v1.35.2-eks-3abc4f5"))(t)
-	text := must(json.Marshal(named(t, set)["Deployment stowage-system/stowage-scheduler"]))(t)
+	text := must(json.Marshal(named(t, set)["Deployment stowage-scheduler/stowage-scheduler"]))(t)
 	if want := `"image":"registry.k8s.io/kube-scheduler:v1.35.2"`; !strings.Contains(string(text), want) {
 		t.Errorf("there is no %s in %s", want, text)
 	}

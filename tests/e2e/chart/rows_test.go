@@ -4,7 +4,7 @@ package chart
 const (
 	ofStowage   = "Deployment stowage-system/stowage: spec.template.spec."
 	ofContainer = ofStowage + "containers[0]."
-	ofScheduler = "Deployment stowage-system/stowage-scheduler: spec.template.spec."
+	ofScheduler = "Deployment stowage-scheduler/stowage-scheduler: spec.template.spec."
 	ofWebhook   = "ValidatingWebhookConfiguration stowage: webhooks"
 	ofPolicy    = "NetworkPolicy stowage-system/stowage: spec.ingress"
 	plainArgs   = `args: ["serve","--shutdown-delay=15s"] -> ["serve","--shutdown-delay=15s",`
@@ -56,7 +56,7 @@ var rows = []struct {
 	{label: "nominations", values: "placement: nominate", differences: []string{
 		ofContainer + plainArgs + `"--placement=nominate"]`,
 	}},
-	{label: "a second scheduler", values: likePlainScheduler, folders: []string{"second-scheduler"}},
+	{label: "a second scheduler", values: likePlainScheduler, folders: []string{"second-scheduler"}, differences: []string{secretElsewhere}},
 	{
 		label: "a second scheduler of its own kind", folders: []string{"second-scheduler"},
 		values: `
@@ -74,7 +74,7 @@ tolerations: []`,
 			ofStowage + `nodeSelector: nothing -> {"disk":"ssd"}`,
 			ofStowage + `priorityClassName: "system-cluster-critical" -> "high"`,
 			ofStowage + plainTolerations + `[]`,
-			`Deployment stowage-system/stowage-scheduler: spec.replicas: 2 -> 1`,
+			`Deployment stowage-scheduler/stowage-scheduler: spec.replicas: 2 -> 1`,
 			ofScheduler + `containers[0].image: "kube-scheduler:latest" -> "harbour/scheduler:v1.36.3"`,
 			ofScheduler + `containers[0].imagePullPolicy: "IfNotPresent" -> "Always"`,
 			ofScheduler + `containers[0].resources.requests.cpu: "100m" -> 1`,

@@ -330,7 +330,8 @@ func TestWhatShipsIsRead(t *testing.T) {
 		"ClusterRole stowage-groups-clusterapi: patch machinesets.cluster.x-k8s.io/scale",
 		"ClusterRole stowage-provider-clusterapi: patch machinedeployments.cluster.x-k8s.io/scale",
 		"ClusterRole stowage: patch pods/status",
-		`Role stowage-system/stowage-scheduler: update leases.coordination.k8s.io "stowage-scheduler"`,
+		`Role stowage-scheduler/stowage-scheduler: update leases.coordination.k8s.io "stowage-scheduler"`,
+		`ClusterRole stowage-shaping: patch mutatingwebhookconfigurations.admissionregistration.k8s.io "stowage-shaping"`,
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not among\n%s", want, strings.Join(got, "\n"))

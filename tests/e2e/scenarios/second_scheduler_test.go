@@ -11,8 +11,11 @@ import (
 	"time"
 
 	core "k8s.io/api/core/v1"
+	api "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"stowage.dev/tests/e2e/process"
 	"stowage.dev/tests/e2e/stowage"
 )
 
@@ -30,9 +33,11 @@ func TestSecondScheduler(t *testing.T) {
 	f.step(t, "pods that name it go where they were planned, others where there is room", f.loadsBeside)
 	f.step(t, "pods of the cluster's scheduler get nodes too", f.buysForOthers)
 	f.step(t, "each pod was bound by the scheduler it names, and none was touched", f.keptApart)
+	f.step(t, "its certificate is in its namespace alone, and is written back", f.keepsItsSecret)
 	f.step(t, "its configuration is right", func(t *testing.T, ctx context.Context) {
 		found, status, err := f.check(ctx, "--kubeconfig="+f.Kubeconfig(),
-			"--scheduler-config="+filepath.Join(f.Dir(), "second-scheduler-as-shipped.yaml"))
+			"--scheduler-config="+filepath.Join(f.Dir(), "second-scheduler-as-shipped.yaml"),
+			"--scheduler-secret-namespace="+stowage.SecondScheduler)
 		must(t, err)
 		// What it names lies in its Pod.
 		must(t, judged(found, status, 0, "unknown scheduler-copy", "unknown scheduler-copy"))
@@ -76,10 +81,10 @@ func toleratesStatic(spec *core.PodSpec) {
 	spec.Tolerations = append(spec.Tolerations, core.Toleration{Key: "static", Operator: core.TolerationOpExists})
 }
 
-// hold waits until somebody holds a Lease of Stowage's namespace.
+// hold waits until somebody holds the second scheduler's Lease.
 func (f *fleet) hold(ctx context.Context, lease string) error {
 	return f.Wait(ctx, "a holder of Lease "+lease, func(ctx context.Context) error {
-		got, err := f.Client().CoordinationV1().Leases(f.Account.Namespace).Get(ctx, lease, meta.GetOptions{})
+		got, err := f.Client().CoordinationV1().Leases(stowage.SecondScheduler).Get(ctx, lease, meta.GetOptions{})
 		if err == nil && (got.Spec.HolderIdentity == nil || *got.Spec.HolderIdentity == "") {
 			err = errors.New("nobody holds it")
 		}
@@ -91,6 +96,25 @@ func (f *fleet) buysForOthers(t *testing.T, ctx context.Context) {
 	must(t, f.deploy(ctx, shape{name: "late", cpu: "1500m", memory: "1Gi"}, 6))
 	must(t, f.Wait(ctx, "pods to run", f.running(6, "late")))
 	must(t, f.Wait(ctx, "machines", f.settled))
+}
+
+func (f *fleet) keepsItsSecret(t *testing.T, ctx context.Context) {
+	if _, err := f.Client().CoreV1().Secrets(f.Account.Namespace).Get(ctx, stowage.ClientSecret, meta.GetOptions{}); !api.IsNotFound(err) {
+		t.Errorf("in Stowage's own namespace: %v", err)
+	}
+	secrets := f.Client().CoreV1().Secrets(stowage.SecondScheduler)
+	_, err := secrets.Patch(ctx, stowage.ClientSecret, types.MergePatchType, []byte(`{"data":null}`), meta.PatchOptions{})
+	must(t, err)
+	must(t, f.Stowage.Stop(process.Patience))
+	must(t, f.Stowage.Restart())
+	must(t, f.Stowage.Ready(ctx))
+	must(t, f.Wait(ctx, "the Secret", func(ctx context.Context) error {
+		secret, err := secrets.Get(ctx, stowage.ClientSecret, meta.GetOptions{})
+		if err == nil && (len(secret.Data["ca.crt"]) == 0 || len(secret.Data["tls.crt"]) == 0 || len(secret.Data["tls.key"]) == 0) {
+			err = fmt.Errorf("it has %d keys", len(secret.Data))
+		}
+		return err
+	}))
 }
 
 func (f *fleet) keptApart(t *testing.T, ctx context.Context) {

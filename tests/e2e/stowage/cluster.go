@@ -68,7 +68,8 @@ type Cluster struct {
 	Options Options                     // of Stowage, to launch another like it
 	Service *Service                    // nil without Replicas
 
-	refused func(controlplane.Request) bool // on purpose
+	refused         func(controlplane.Request) bool // on purpose
+	secretNamespace string                          // of ClientSecret
 }
 
 // Forbidden is the control plane's, less what is refused on purpose.
@@ -150,6 +151,15 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 			return err
 		}
 	}
+	var second *manifests.Set
+	c.secretNamespace = c.Account.Namespace
+	if options.SecondScheduler {
+		if second, err = c.applySecond(ctx, options); err != nil {
+			return err
+		}
+		c.secretNamespace = SecondScheduler
+		options.Stowage.Args = append(slices.Clone(options.Stowage.Args), "--scheduler-secret-namespace="+SecondScheduler)
+	}
 	scheduler := options.Scheduler
 	if options.Stowage.Binary != "" {
 		options.Stowage.Account, options.Stowage.Addresses = c.Account, addresses
@@ -172,7 +182,7 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 		}
 	}
 	if options.SecondScheduler {
-		if err := c.startSecond(ctx, options, scheduler); err != nil {
+		if err := c.startSecond(ctx, options, second, scheduler); err != nil {
 			return err
 		}
 	}
@@ -201,7 +211,7 @@ func (c *Cluster) applyFolder(ctx context.Context, all, name string) error {
 	return more.Apply(ctx, c.Config())
 }
 
-// SecondScheduler is the name of the scheduler in manifests/second-scheduler, of its service account,
+// SecondScheduler is the name of the scheduler in manifests/second-scheduler, of its namespace, service account,
 // ConfigMap and Lease.
 const SecondScheduler = "stowage-scheduler"
 
@@ -216,16 +226,21 @@ func secondAsCharted(c *Cluster) (*manifests.Set, error) {
 	return manifests.Parse("helm template", []byte(text))
 }
 
-// startSecond starts it as `like` but for its file and its account.
-func (c *Cluster) startSecond(ctx context.Context, options ClusterOptions, like controlplane.Scheduler) error {
+// applySecond brings its objects, among which is where Stowage writes the client certificate.
+func (c *Cluster) applySecond(ctx context.Context, options ClusterOptions) (*manifests.Set, error) {
 	ship, err := secondAsCharted(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	local, differences := ship.Local("")
-	if err := local.Apply(ctx, c.Config()); err != nil {
-		return err
+	for _, line := range differences {
+		options.Say("not as shipped: second-scheduler: %s", line)
 	}
+	return ship, local.Apply(ctx, c.Config())
+}
+
+// startSecond starts it as `like` but for its file and its account.
+func (c *Cluster) startSecond(ctx context.Context, options ClusterOptions, ship *manifests.Set, like controlplane.Scheduler) error {
 	text, err := ship.ConfigText(SecondScheduler, "scheduler-configuration.yaml")
 	if err != nil {
 		return err
@@ -239,11 +254,11 @@ func (c *Cluster) startSecond(ctx context.Context, options ClusterOptions, like 
 	if like.Account.Namespace, like.Account.Name, err = ship.ServiceAccount(); err != nil {
 		return err
 	}
-	more, err := c.StartScheduler(ctx, like)
+	differences, err := c.StartScheduler(ctx, like)
 	if err != nil {
 		return err
 	}
-	for _, line := range append(differences, more...) {
+	for _, line := range differences {
 		options.Say("not as shipped: second-scheduler: %s", line)
 	}
 	options.Say("a second kube-scheduler runs")
@@ -274,7 +289,7 @@ func (c *Cluster) startStowage(ctx context.Context, options ClusterOptions) (str
 	options.Say("stowage runs as %s/%s; its page is http://%s/", c.Account.Namespace, c.Account.Name,
 		c.Stowage.Page)
 	files := filepath.Join(c.Dir(), ClientSecret)
-	if err := c.SecretFiles(ctx, c.Account.Namespace, ClientSecret, files); err != nil {
+	if err := c.SecretFiles(ctx, c.secretNamespace, ClientSecret, files); err != nil {
 		return "", fmt.Errorf("waiting for what stowage writes: %w", err)
 	}
 	return files, nil
