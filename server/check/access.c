@@ -1,5 +1,6 @@
 /* What Stowage may do and read: the rules that ship, put to the API server one by one. */
 #include "base/json.h"
+#include "certs/webhook_configuration.h"
 #include "server/check/check.h"
 #include "server/live.h"
 
@@ -124,6 +125,35 @@ static bool check_granted(struct check *c, const struct granted *g, struct err *
     return true;
 }
 
+static void read_some(void *user, struct doc_value list)
+{
+    struct doc_value items;
+    *(bool *)user = doc_find(list, SPAN("items"), &items) && doc_count(items) != 0;
+}
+
+/* Asks only where the cluster has what the permissions are for. */
+static bool check_kwok_permissions(struct check *c, struct err *err)
+{
+    struct granted g = {.files = "manifests/kwok", .fix = SPAN("kubectl apply -f manifests/kwok/rbac.yaml")};
+    struct ask *a = check_asks(c, 1);
+    bool *some = ARENA_NEW(c->report->a, bool);
+    *a = (struct ask){.request = {.verb = API_LIST, .kind = KIND_KWOK_NODE_CLASS}, .read = read_some, .user = some};
+    ask_all(c->cluster, a, 1);
+    permissions_of_kwok(c->report->a, &g.permissions);
+    return !*some || check_granted(c, &g, err);
+}
+
+static bool check_shaping_permissions(struct check *c, struct err *err)
+{
+    struct granted g = {.files = "manifests/shaping", .fix = SPAN("kubectl apply -f manifests/shaping/rbac.yaml")};
+    struct ask *a = check_asks(c, 1);
+    a->request = (struct api_request){
+        .verb = API_GET, .kind = KIND_MUTATING_WEBHOOK, .name = span_of(webhook_name(WEBHOOK_MUTATING))};
+    ask_all(c->cluster, a, 1);
+    permissions_of_shaping(c->report->a, &g.permissions);
+    return !a->done || a->err.kind != ERR_NONE || check_granted(c, &g, err);
+}
+
 bool check_permissions(struct check *c, struct err *err)
 {
     struct granted g = {.files = "manifests/rbac.yaml"};
@@ -131,7 +161,7 @@ bool check_permissions(struct check *c, struct err *err)
                          c->options->gates.pod_deletion_cost ? " -f manifests/pod-deletion-cost/rbac.yaml" : "");
     permissions_shipped(c->report->a, c->ns, c->options, &c->permissions);
     g.permissions = c->permissions;
-    return check_granted(c, &g, err);
+    return check_granted(c, &g, err) && check_kwok_permissions(c, err) && check_shaping_permissions(c, err);
 }
 
 static bool check_group_permissions(struct check *c, struct err *err)
@@ -140,13 +170,17 @@ static bool check_group_permissions(struct check *c, struct err *err)
     if (given == NULL)
         return true;
     bool cluster_api = span_eq(given->cloud_provider, SPAN("clusterapi")), elsewhere = group_options_elsewhere(given);
-    bool both = cluster_api && !elsewhere;
+    bool both = cluster_api && !elsewhere, kwok = span_eq(given->cloud_provider, SPAN("kwok"));
     struct span ns = given->settings.flags.config_namespace;
     const struct group_settings usual = group_settings_default();
     bool own_names = !span_eq(ns, usual.flags.config_namespace) || !span_eq(given->settings.status_name, usual.status_name);
-    struct granted g = {.files = both ? "manifests/groups and manifests/groups-clusterapi" : "manifests/groups"};
+    struct granted g = {.files = both   ? "manifests/groups and manifests/groups-clusterapi"
+                                 : kwok ? "manifests/groups and manifests/kwok"
+                                        : "manifests/groups"};
     g.fix = arena_printf(c->report->a, "kubectl apply -f manifests/groups/rbac.yaml%s%s",
-                         both ? " -f manifests/groups-clusterapi/rbac.yaml" : "",
+                         both   ? " -f manifests/groups-clusterapi/rbac.yaml"
+                         : kwok ? " -f manifests/kwok/rbac.yaml"
+                                : "",
                          own_names ? ", after its Role has the namespace and ConfigMap that the flags name" : "");
     permissions_of_groups(c->report->a, given, &g.permissions);
     if (elsewhere)

@@ -45,7 +45,7 @@ bool check_moves(const struct options *o);
 
 void check_flags(struct check *c); /* of Cluster Autoscaler; opens c->groups, whose provider check_run frees */
 bool check_access(struct check *c, struct err *err); /* permissions, and each kind that is read */
-bool check_permissions(struct check *c, struct err *err); /* of them those of manifests/rbac.yaml */
+bool check_permissions(struct check *c, struct err *err); /* of them those of pools and of what the cluster has of ours */
 void check_leader(struct check *c);
 void check_certificates(struct check *c);
 void check_wiring(struct check *c);

@@ -9,6 +9,10 @@ extern const char rbac_yaml[];
 extern const size_t rbac_yaml_len;
 extern const char deletion_cost_rbac_yaml[];
 extern const size_t deletion_cost_rbac_yaml_len;
+extern const char kwok_rbac_yaml[];
+extern const size_t kwok_rbac_yaml_len;
+extern const char shaping_rbac_yaml[];
+extern const size_t shaping_rbac_yaml_len;
 extern const char groups_rbac_yaml[];
 extern const size_t groups_rbac_yaml_len;
 extern const char groups_clusterapi_rbac_yaml[];
@@ -121,6 +125,27 @@ void permissions_shipped(struct arena *a, struct span ns, const struct options *
     (void)ok;
 }
 
+/* Adds what a file grants in the whole cluster. */
+static void add_embedded(struct arena *a, const char *yaml, size_t len, struct permissions *out)
+{
+    struct err err;
+    bool ok = permissions_decode(a, (struct span){yaml, len}, (struct span){NULL, 0}, out, &err);
+    assert(ok); /* a test reads them */
+    (void)ok;
+}
+
+void permissions_of_kwok(struct arena *a, struct permissions *out)
+{
+    *out = (struct permissions){0};
+    add_embedded(a, kwok_rbac_yaml, kwok_rbac_yaml_len, out);
+}
+
+void permissions_of_shaping(struct arena *a, struct permissions *out)
+{
+    *out = (struct permissions){0};
+    add_embedded(a, shaping_rbac_yaml, shaping_rbac_yaml_len, out);
+}
+
 void permissions_of_groups(struct arena *a, const struct group_options_given *g, struct permissions *out)
 {
     struct span ns = g->settings.flags.config_namespace, map = group_settings_default().status_name;
@@ -130,10 +155,12 @@ void permissions_of_groups(struct arena *a, const struct group_options_given *g,
     for (uint32_t i = 0; i < out->count; i++)
         if (span_eq(out->items[i].name, map))
             out->items[i].name = g->settings.status_name;
-    if (span_eq(g->cloud_provider, SPAN("clusterapi")) && !group_options_elsewhere(g))
-        ok &= permissions_decode(a, (struct span){groups_clusterapi_rbac_yaml, groups_clusterapi_rbac_yaml_len}, ns, out, &err);
     assert(ok); /* a test reads them */
     (void)ok;
+    if (span_eq(g->cloud_provider, SPAN("clusterapi")) && !group_options_elsewhere(g))
+        add_embedded(a, groups_clusterapi_rbac_yaml, groups_clusterapi_rbac_yaml_len, out);
+    if (span_eq(g->cloud_provider, SPAN("kwok")))
+        add_embedded(a, kwok_rbac_yaml, kwok_rbac_yaml_len, out);
 }
 
 bool permissions_have(const struct permissions *p, enum kind k, struct span verb)

@@ -26,8 +26,11 @@ bool permissions_decode(struct arena *a, struct span yaml, struct span ns, struc
                         struct err *err);
 /* Those of manifests/rbac.yaml and, where the options ask for what it is for, of manifests/pod-deletion-cost. */
 void permissions_shipped(struct arena *a, struct span ns, const struct options *o, struct permissions *out);
-/* Those of manifests/groups, and of manifests/groups-clusterapi where the provider is that and has its machines in this
- * cluster; ConfigMaps by the names that the flags give them. */
+/* Those of manifests/kwok, which NodePools with a KWOKNodeClass need, and of manifests/shaping, which its webhooks need. */
+void permissions_of_kwok(struct arena *a, struct permissions *out);
+void permissions_of_shaping(struct arena *a, struct permissions *out);
+/* Those of manifests/groups, and of manifests/kwok or manifests/groups-clusterapi where the provider is that and has its
+ * machines in this cluster; ConfigMaps by the names that the flags give them. */
 void permissions_of_groups(struct arena *a, const struct group_options_given *g, struct permissions *out);
 /* Whether they hold a verb on all objects of a kind. */
 bool permissions_have(const struct permissions *p, enum kind k, struct span verb);

@@ -660,6 +660,38 @@ static void test_pod_deletion_cost(void **state)
     end(&b);
 }
 
+/* Permissions that few clusters need are asked for where the cluster has what they are for. */
+static void test_permissions_of_what_is_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *object, *denied, *missing;
+    } cases[] = {
+        {"apiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: default}\n",
+         "{\"verb\":\"patch\",\"resource\":\"nodes\",\"subresource\":\"status\"}",
+         "FAIL  1 of the 2 permissions of manifests/kwok are missing: patch nodes/status\n"
+         "      kubectl apply -f manifests/kwok/rbac.yaml\n"},
+        {"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: stowage-shaping}\n",
+         "{\"verb\":\"patch\",\"group\":\"admissionregistration.k8s.io\",\"resource\":\"mutatingwebhookconfigurations\","
+         "\"name\":\"stowage-shaping\"}",
+         "FAIL  1 of the 1 permissions of manifests/shaping are missing: patch "
+         "mutatingwebhookconfigurations.admissionregistration.k8s.io stowage-shaping\n"
+         "      kubectl apply -f manifests/shaping/rbac.yaml\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct bench b;
+        begin(&b, NOW);
+        put_lease(&b, "stowage-system", "stowage-leader-election", "2026-01-01T00:00:00Z");
+        b.api.denied = cases[i].denied;
+        run(&b, "");
+        assert_null(strstr(b.text.ptr, "permissions of manifests/"));
+        load(&b, "%s", cases[i].object);
+        run(&b, "");
+        says(&b, cases[i].missing);
+        end(&b);
+    }
+}
+
 /* ---- permissions ---- */
 
 #define EVERY_GATE "--feature-gates=NodeOverlay=true,CapacityBuffer=true"
@@ -927,6 +959,7 @@ int main(void)
         cmocka_unit_test(test_no_sample_where_every_node_is_offered),
         cmocka_unit_test(test_nominating),
         cmocka_unit_test(test_pod_deletion_cost),
+        cmocka_unit_test(test_permissions_of_what_is_there),
         cmocka_unit_test(test_a_kind_that_no_decision_needs_is_not_watched),
         cmocka_unit_test(test_the_list_covers_what_is_watched),
         cmocka_unit_test(test_rules_become_permissions),

@@ -421,7 +421,7 @@ static void test_groups_of_kwok(void **state)
     snprintf(flags, sizeof(flags), "--cloud-provider=kwok --cloud-config=%s", path);
     run(&b, flags);
     remove(path);
-    says(&b, "things that manifests/groups grants\n");
+    says(&b, "things that manifests/groups and manifests/kwok grants\n");
     says(&b, "cluster-autoscaler.kwok.nodegroup/max-count");
     says(&b, "      until then Stowage goes on without it\n");
     end(&b);

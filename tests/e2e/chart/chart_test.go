@@ -67,9 +67,26 @@ func plain(t *testing.T, folders []string) map[string]map[string]any {
 	delete(objects, "Namespace stowage-system")   // helm's to make
 	delete(objects, "KubeSchedulerConfiguration") // a file for kube-scheduler, not an object
 	if !slices.Contains(folders, policy) {
-		delete(objects, "NetworkPolicy stowage-system/stowage")
+		dropAddresses(objects["NetworkPolicy stowage-system/stowage"])
 	}
 	return objects
+}
+
+// dropAddresses takes `except` out of each ipBlock below the value.
+func dropAddresses(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		if block, ok := value["ipBlock"].(map[string]any); ok {
+			delete(block, "except")
+		}
+		for _, child := range value {
+			dropAddresses(child)
+		}
+	case []any:
+		for _, child := range value {
+			dropAddresses(child)
+		}
+	}
 }
 
 // boarded is the dashboard as Grafana's sidecar looks for it.
@@ -145,6 +162,7 @@ clusterAPIPools: true
 nodeGroups: {provider: clusterapi}
 shaping: {enabled: true}
 featureGates: {PodDeletionCostManagement: true}
+kwok: {enabled: true}
 networkPolicy: {enabled: true, podCIDRs: [10.244.0.0/16]}
 prometheus: {podMonitor: true, alerts: true}`
 	in := func(namespace string) map[string]map[string]any {

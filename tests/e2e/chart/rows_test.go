@@ -12,6 +12,7 @@ const (
 		`{"name":"SYSTEM_NAMESPACE","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}`
 	plainTolerations = `tolerations: [{"key":"CriticalAddonsOnly","operator":"Exists"},` +
 		`{"key":"node-role.kubernetes.io/control-plane","operator":"Exists"}] -> `
+	secretElsewhere    = ofContainer + `env: [` + plainEnv + `] -> [` + plainEnv + `,{"name":"STOWAGE_SCHEDULER_SECRET_NAMESPACE","value":"stowage-scheduler"}]`
 	likePlainScheduler = "placement: second-scheduler\nsecondScheduler: {image: {repository: kube-scheduler, tag: latest}}\n"
 )
 
@@ -70,6 +71,7 @@ priorityClassName: high
 nodeSelector: {disk: ssd}
 tolerations: []`,
 		differences: []string{
+			secretElsewhere,
 			ofStowage + `imagePullSecrets: nothing -> [{"name":"key"}]`,
 			ofStowage + `nodeSelector: nothing -> {"disk":"ssd"}`,
 			ofStowage + `priorityClassName: "system-cluster-critical" -> "high"`,
@@ -84,11 +86,12 @@ tolerations: []`,
 			ofScheduler + plainTolerations + `[]`,
 		},
 	},
+	{label: "machines of kwok", values: "kwok: {enabled: true}", folders: []string{"kwok"}},
 	{label: "pools on Cluster API", values: "clusterAPIPools: true", folders: []string{"pools-clusterapi"}, differences: []string{
 		ofContainer + plainArgs + `"--cluster-api-pools"]`,
 	}},
 	{label: "node groups", values: "nodeGroups: {provider: kwok, args: [--cloud-config=/etc/groups.yaml]}",
-		folders: []string{"groups"}, differences: []string{
+		folders: []string{"groups", "kwok"}, differences: []string{
 			ofContainer + plainArgs + `"--cloud-provider=kwok","--cloud-config=/etc/groups.yaml"]`,
 		}},
 	{label: "node groups on Cluster API", values: "nodeGroups: {provider: clusterapi}",
@@ -116,21 +119,28 @@ tolerations: []`,
 		folders: []string{"pod-deletion-cost"}, differences: []string{
 			ofContainer + plainArgs + `"--feature-gates=PodDeletionCostManagement=true"]`,
 		}},
-	{label: "a network policy", values: "networkPolicy: {enabled: true, podCIDRs: [10.244.0.0/16, 'fd00:10:244::/56']}",
+	{label: "no network policy", values: "networkPolicy: {enabled: false}", differences: []string{
+		`NetworkPolicy stowage-system/stowage: is missing`,
+	}},
+	{label: "a network policy for these addresses", values: "networkPolicy: {podCIDRs: [10.244.0.0/16, 'fd00:10:244::/56']}",
 		folders: []string{policy}},
 	{label: "of pods with addresses of one kind, and no metrics", folders: []string{policy},
-		values: "networkPolicy: {enabled: true, podCIDRs: [10.0.0.0/8, 172.16.0.0/12], metricsNamespaces: []}", differences: []string{
+		values: "networkPolicy: {podCIDRs: [10.0.0.0/8, 172.16.0.0/12], metricsNamespaces: []}", differences: []string{
 			ofPolicy + `: [{"from":[{"ipBlock":{"cidr":"0.0.0.0/0","except":["10.244.0.0/16"]}},` +
 				`{"ipBlock":{"cidr":"::/0","except":["fd00:10:244::/56"]}}],"ports":[{"port":"webhook"},{"port":"extender"},{"port":"probes"}]},` +
-				`{"from":[{"podSelector":{"matchLabels":{"app.kubernetes.io/name":"stowage-scheduler"}}}],"ports":[{"port":"extender"}]},` +
+				`{"from":[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"kube-system"}},"podSelector":{"matchLabels":{"k8s-app":"konnectivity-agent"}}}],"ports":[{"port":"webhook"}]},` +
+				`{"from":[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"stowage-scheduler"}},` +
+				`"podSelector":{"matchLabels":{"app.kubernetes.io/name":"stowage-scheduler"}}}],"ports":[{"port":"extender"}]},` +
 				`{"from":[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"monitoring"}}}],"ports":[{"port":"metrics"}]}] -> ` +
 				`[{"from":[{"ipBlock":{"cidr":"0.0.0.0/0","except":["10.0.0.0/8","172.16.0.0/12"]}},` +
 				`{"ipBlock":{"cidr":"::/0"}}],"ports":[{"port":"webhook"},{"port":"extender"},{"port":"probes"}]},` +
-				`{"from":[{"podSelector":{"matchLabels":{"app.kubernetes.io/name":"stowage-scheduler"}}}],"ports":[{"port":"extender"}]}]`,
+				`{"from":[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"kube-system"}},"podSelector":{"matchLabels":{"k8s-app":"konnectivity-agent"}}}],"ports":[{"port":"webhook"}]},` +
+				`{"from":[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"stowage-scheduler"}},` +
+				`"podSelector":{"matchLabels":{"app.kubernetes.io/name":"stowage-scheduler"}}}],"ports":[{"port":"extender"}]}]`,
 		}},
 	{label: "metrics for others", folders: []string{policy},
-		values: "networkPolicy: {enabled: true, podCIDRs: [10.244.0.0/16, 'fd00:10:244::/56'], metricsNamespaces: [watch]}", differences: []string{
-			ofPolicy + `[2].from[0].namespaceSelector.matchLabels.kubernetes.io/metadata.name: "monitoring" -> "watch"`,
+		values: "networkPolicy: {podCIDRs: [10.244.0.0/16, 'fd00:10:244::/56'], metricsNamespaces: [watch]}", differences: []string{
+			ofPolicy + `[3].from[0].namespaceSelector.matchLabels.kubernetes.io/metadata.name: "monitoring" -> "watch"`,
 		}},
 	{label: "Prometheus", values: "prometheus: {podMonitor: true, alerts: true, labels: {release: main}}",
 		folders: []string{"prometheus"}, differences: []string{
@@ -159,7 +169,7 @@ tolerations: []`,
 
 const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// policy stands for network-policy.yaml, a file among those of manifests/ itself that the chart has to be asked for.
+// policy stands for network-policy.yaml as it is: without a cluster or values that tell of addresses, the chart has it without.
 const policy = "network-policy.yaml"
 
 // dashboard is a folder with a file for Grafana, which the chart has as a ConfigMap.
@@ -177,7 +187,6 @@ var refused = []struct{ label, values, want string }{
 	{"too much time", "admission: {timeoutSeconds: 31}", "at '/admission/timeoutSeconds': maximum: got 31, want 30"},
 	{"a gate that is none", "featureGates: {Drift: true}", "at '/featureGates': additional properties 'Drift' not allowed"},
 	{"a gate by a text", "featureGates: {NodeOverlay: 'true'}", "at '/featureGates/NodeOverlay': got string, want boolean"},
-	{"a policy for no addresses", "networkPolicy: {enabled: true}", "at '/networkPolicy/podCIDRs': minItems: got 0, want 1"},
 	{"no address", "networkPolicy: {podCIDRs: [pods]}", "at '/networkPolicy/podCIDRs/0': 'pods' does not match pattern"},
 	{"a flag without dashes", "extraArgs: [log-level=debug]", "at '/extraArgs/0': 'log-level=debug' does not match pattern"},
 	{"no digest", "image: {digest: 'sha256:12'}", "at '/image/digest': 'sha256:12' does not match pattern"},

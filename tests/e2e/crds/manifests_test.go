@@ -2,6 +2,9 @@ package crds
 
 import (
 	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
 	"testing"
 
 	registration "k8s.io/api/admissionregistration/v1"
@@ -9,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -19,7 +23,7 @@ const account = "system:serviceaccount:stowage-system:stowage"
 // Service routes to would cost each NodePool of the other tests its timeout.
 func TestManifestsAreValid(t *testing.T) {
 	for _, name := range []string{"deployment.yaml", "webhooks.yaml", "second-scheduler/scheduler.yaml",
-		"pod-deletion-cost/rbac.yaml", "shaping/webhooks.yaml"} {
+		"pod-deletion-cost/rbac.yaml", "kwok/rbac.yaml", "shaping/rbac.yaml", "shaping/webhooks.yaml", "network-policy.yaml"} {
 		if _, err := plane.Kubectl(context.Background(), "",
 			"apply", "--server-side", "--validate=strict", "--dry-run=server", "-f", manifest(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -61,6 +65,72 @@ func TestWebhooksFailOpen(t *testing.T) {
 	}
 }
 
+// With the permission to patch its webhook configurations the service account changes caBundle, and nothing else.
+func TestPolicyKeepsToTheBundle(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range []string{"admission-policy.yaml", "shaping/rbac.yaml", "webhooks.yaml", "shaping/webhooks.yaml"} {
+		if _, err := plane.Kubectl(ctx, "", "apply", "--server-side", "--validate=strict", "-f", manifest(name)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer func() { _, _ = plane.Kubectl(ctx, "", "delete", "--ignore-not-found", "-f", manifest(name)) }()
+	}
+	c := config(t)
+	c.Impersonate = rest.ImpersonationConfig{UserName: account}
+	client, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validating := func(patch string) error {
+		_, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().
+			Patch(ctx, "stowage", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	}
+	mutating := func(patch string) error {
+		_, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().
+			Patch(ctx, "stowage-shaping", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	}
+	const pools, namespaces = "nodepools.webhook.stowage.dev", "namespaces.webhook.stowage.dev"
+	one := func(name, rest string) string { return `{"webhooks":[{"name":"` + name + `",` + rest + `}]}` }
+	kept := func(err error) bool { return err != nil && strings.Contains(err.Error(), "stowage-webhooks") }
+	// The API server hears of a new policy after a moment.
+	if err := plane.Wait(ctx, "the policy", func(context.Context) error {
+		if err := validating(`{"metadata":{"labels":{"a":"b"}}}`); !kept(err) {
+			return fmt.Errorf("a label: %v", err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	bundle := `"clientConfig":{"caBundle":"` + base64.StdEncoding.EncodeToString(c.CAData) + `"}`
+	for _, row := range []struct {
+		label, patch string
+		write        func(string) error
+	}{
+		{"an URL", one(pools, `"clientConfig":{"url":"https://example.com/a","service":null}`), validating},
+		{"another Service", one(pools, `"clientConfig":{"service":{"name":"other","namespace":"default"}}`), validating},
+		{"closed when it is down", one(pools, `"failurePolicy":"Fail"`), validating},
+		{"all namespaces", one(namespaces, `"namespaceSelector":null`), mutating},
+		{"all Pods", one(namespaces, `"matchConditions":[{"name":"not-critical","$patch":"delete"}]`), mutating},
+		{"more objects", one(namespaces, `"rules":[{"apiGroups":[""],"apiVersions":["v1"],"resources":["secrets"],"operations":["CREATE"]}]`),
+			mutating},
+		{"one more", one("more.webhook.stowage.dev", `"clientConfig":{"url":"https://example.com/a"},"sideEffects":"None","admissionReviewVersions":["v1"]`),
+			mutating},
+		{"one less", `{"webhooks":[{"name":"` + namespaces + `","$patch":"delete"}]}`, mutating},
+		{"a reinvocation", one(namespaces, `"reinvocationPolicy":"IfNeeded"`), mutating},
+		{"an owner", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"default","uid":"u"}]}}`, mutating},
+	} {
+		if err := row.write(row.patch); !kept(err) {
+			t.Errorf("%s: %v", row.label, err)
+		}
+	}
+	for label, err := range map[string]error{"validating": validating(one(pools, bundle)), "mutating": mutating(one(namespaces, bundle))} {
+		if err != nil {
+			t.Errorf("caBundle, %s: %v", label, err)
+		}
+	}
+}
+
 // What the service account may do where a slip would be dear, and what it may not.
 func TestPermissions(t *testing.T) {
 	type attributes = authorization.ResourceAttributes
@@ -76,9 +146,8 @@ func TestPermissions(t *testing.T) {
 		{"labels its own pod", attributes{Verb: "patch", Resource: "pods", Namespace: own}, true},
 		{"changes no other pod", attributes{Verb: "patch", Resource: "pods", Namespace: "a"}, false},
 		{"binds nothing", attributes{Verb: "create", Resource: "pods", Subresource: "binding", Namespace: "a"}, false},
-		{"makes kwok's nodes", attributes{Verb: "create", Resource: "nodes"}, true},
-		{"reboots kwok's nodes", attributes{Verb: "patch", Resource: "nodes", Subresource: "status"}, true},
-		{"leaves node status to kubelets otherwise", attributes{Verb: "update", Resource: "nodes", Subresource: "status"}, false},
+		{"makes no nodes", attributes{Verb: "create", Resource: "nodes"}, false},
+		{"leaves node status to kubelets", attributes{Verb: "patch", Resource: "nodes", Subresource: "status"}, false},
 		{"makes claims", attributes{Verb: "create", Group: "karpenter.sh", Resource: "nodeclaims"}, true},
 		{"writes claim status", attributes{Verb: "patch", Group: "karpenter.sh", Resource: "nodeclaims", Subresource: "status"}, true},
 		{"never makes pools", attributes{Verb: "create", Group: "karpenter.sh", Resource: "nodepools"}, false},
@@ -103,7 +172,8 @@ func TestPermissions(t *testing.T) {
 		{"takes no other lease", attributes{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: own, Name: "karpenter-leader-election"}, false},
 		{"takes no lease elsewhere", attributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system"}, false},
 		{"fills in its webhook", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations", Name: "stowage"}, true},
-		{"fills in shaping's", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations", Name: "stowage-shaping"}, true},
+		{"sees whether shaping is there", attributes{Verb: "get", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations", Name: "stowage-shaping"}, true},
+		{"changes nothing of shaping", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations", Name: "stowage-shaping"}, false},
 		{"makes no webhook of Pods", attributes{Verb: "create", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"}, false},
 		{"touches no other webhook", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations", Name: "other"}, false},
 	} {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -46,7 +47,7 @@ func newCharted(c *controlplane.ControlPlane, namespace, webhook string) (*chart
 // upgrade installs the release or makes it what the values say.
 func (h *charted) upgrade(values string, more ...string) error {
 	args := []string{"upgrade", "--install", release, helmchart.Folder(), "--namespace", h.namespace, "--create-namespace",
-		"--values", "-", "--post-renderer", h.byURL}
+		"--values", "-", "--set", "kwok.enabled=true", "--post-renderer", h.byURL}
 	_, err := h.Run(values, append(args, more...)...)
 	return err
 }
@@ -138,6 +139,22 @@ func TestChartInACluster(t *testing.T) {
 		if err := f.tryPool(ctx, pool{name: "late", arch: "amd64"}); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
 			t.Errorf("with failurePolicy Fail and nobody there: %v", err)
 		}
+	})
+	f.step(t, "pods are kept out by the addresses that Nodes state", func(t *testing.T, ctx context.Context) {
+		const name, pods = "addressed", "10.77.3.0/24"
+		_, err := f.Client().CoreV1().Nodes().Create(ctx, &core.Node{
+			ObjectMeta: meta.ObjectMeta{Name: name},
+			Spec: core.NodeSpec{PodCIDR: pods, PodCIDRs: []string{pods},
+				Taints: []core.Taint{{Key: name, Effect: core.TaintEffectNoSchedule}}},
+		}, meta.CreateOptions{})
+		must(t, err)
+		said, err := helm.Run("", "template", release, helmchart.Folder(), "--namespace", releaseNamespace, "--dry-run=server",
+			"--show-only", "templates/network-policy.yaml")
+		must(t, err)
+		if !strings.Contains(said, "except:\n        - "+pods+"\n") {
+			t.Errorf("a Node has %s for its pods, and the policy is\n%s", pods, said)
+		}
+		must(t, f.Client().CoreV1().Nodes().Delete(ctx, name, meta.DeleteOptions{}))
 	})
 	f.step(t, "an uninstall leaves definitions, pools, nodes and certificates", func(t *testing.T, ctx context.Context) {
 		claims, err := f.claims(ctx)
@@ -231,6 +248,7 @@ func tellsWhatIsLeftToDo(t *testing.T, helm *charted) {
 		{"harbour", "placement: second-scheduler", "Pods that say `schedulerName: stowage` are loaded to the plan."},
 		{"harbour", "placement: nominate", "Pods are nominated for the nodes that are planned for them."},
 		{"harbour", "admission: {failurePolicy: Fail}", "NodePools cannot be written while no replica answers"},
+		{"harbour", "", "The network policy lets all pods in"},
 		{"kube-system", "", itself},
 		{"default", "", itself},
 	} {
@@ -282,6 +300,7 @@ const everything = `
 placement: second-scheduler
 clusterAPIPools: true
 nodeGroups: {provider: clusterapi}
+kwok: {enabled: true}
 shaping: {enabled: true}
 featureGates: {PodDeletionCostManagement: true}
 networkPolicy: {enabled: true, podCIDRs: [10.244.0.0/16, 'fd00:10:244::/56']}

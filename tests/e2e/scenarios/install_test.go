@@ -160,6 +160,11 @@ func TestInstall(t *testing.T) {
 	t.Logf("installed by:\n%s", strings.Join(done, "\n"))
 	_, err = i.Kubectl(t.Context(), firstPool, "apply", "-f", "-")
 	must(t, err)
+	done, err = i.follows(t.Context())
+	must(t, err)
+	if !slices.Contains(done, "kubectl apply -f manifests/kwok/rbac.yaml") {
+		t.Errorf("with a pool of kwok is told only %q", done)
+	}
 	must(t, i.Wait(t.Context(), "Pods of the Deployment", i.startPods(account.Namespace, 2)))
 	found, status, err = i.check(t.Context(), i.Kubeconfig())
 	must(t, err)
@@ -173,7 +178,7 @@ func TestInstall(t *testing.T) {
 		found, status, err := i.check(ctx, i.Kubeconfig())
 		got := append(told(found, "fail"), told(found, "unknown")...)
 		// No scheduler runs here.
-		if err == nil && (status != 0 || len(got) != 0 || !slices.Equal(told(found, "warn"), []string{"wiring"})) {
+		if err == nil && (status != 0 || len(got) != 0 || !slices.Equal(told(found, "warn"), []string{"network-policy", "wiring"})) {
 			err = fmt.Errorf("exit status %d and %q, of %v", status, got, found)
 		}
 		return err

@@ -151,6 +151,11 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 			return err
 		}
 	}
+	if options.Install == nil { // nodes are kwok's
+		if err := c.applyFolder(ctx, options.Manifests, "kwok"); err != nil {
+			return err
+		}
+	}
 	var second *manifests.Set
 	c.secretNamespace = c.Account.Namespace
 	if options.SecondScheduler {
