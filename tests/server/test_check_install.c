@@ -380,6 +380,10 @@ static void a_policy_that_lets_pods_in_is_told(void **state)
          "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, of which b has 10.244.128.0/24\n" FIX},
         {POLICY(TWO) NODE("a", "10.244.0.0/24, 'fd00:10:245::/64'") NODE("b", "10.0.0.0/8"),
          "warn  NetworkPolicy stowage-system/stowage lets in the pods of 2 nodes, of which a has fd00:10:245::/64\n" FIX},
+        {POLICY(TWO) NODE("a", "10.0.0.0/8, 'fd00:10:245::/64'"),
+         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, of which a has 10.0.0.0/8\n" FIX},
+        {POLICY(TWO) NODE("a", "'c0a8::/64'"), /* begins with the bytes of 192.168 */
+         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, of which a has c0a8::/64\n" FIX},
         {POLICY(TWO) NODE("a", "10.244.0.0/16"), "lets in the pods of 1 node, of which a has 10.244.0.0/16\n" FIX},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -331,6 +331,12 @@ static void forged_pods_leave_the_share(void **state)
     create_each(f, "forged-too", 300, HALF, forged);
     create_each(f, "real", 400, HALF, again); /* whatever was sent before them */
     assert_string_equal(got, again);
+    for (int few = SIDES_AHEAD + 1; few < SIDES_AHEAD + 4; few++) {
+        now += SIDES_MS;
+        create_each(f, "forged", few, HALF, forged); /* as many as may be coming, and more */
+        create_each(f, "real", 400, HALF, again);
+        assert_string_equal(got, again);
+    }
 }
 
 /* A full memory stays as it is; whoever is not in it gets a draw. */
