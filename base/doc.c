@@ -5,6 +5,8 @@
 #include "base/json.h"
 
 #include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 struct doc_parser {
     struct doc doc;
@@ -341,11 +343,12 @@ bool tape_repeated_key(const struct doc *d, uint64_t object, uint64_t *second_ou
     while (slots < (uint64_t)count * 2)
         slots *= 2;
     uint64_t *table = mem_array(slots, sizeof(*table)); /* 0 is free: a key's index is at least 2 */
+    uint64_t seed = (uintptr_t)table; /* not known outside: keys cannot be chosen so that their slots are the same */
     uint64_t end = tape_after(d, object) - 1;
     bool found = false;
     for (uint64_t at = object + 1; at < end && !found; at = tape_after(d, at + 1)) {
         struct span key = tape_string(d, at);
-        uint64_t slot = span_hash(key) & (slots - 1);
+        uint64_t slot = XXH3_64bits_withSeed(key.ptr, key.len, seed) & (slots - 1);
         while (table[slot] != 0 && !span_eq(tape_string(d, table[slot]), key))
             slot = (slot + 1) & (slots - 1);
         found = table[slot] != 0;

@@ -4,13 +4,18 @@
  * at most as much memory again. Entries are written before their id is stored with release order.
  *
  * A local table is asked before the one below it: the writer may learn a text right after it was given
- * a local id, and within one request a text must not have two. */
+ * a local id, and within one request a text must not have two.
+ *
+ * Texts come from outside and can be chosen so that their hashes without a seed are alike. The seed is the address of the
+ * shared table, which is not known outside of the process. No id hangs on it. */
 #include "base/sym.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum {
     PAGE_BITS = 10,
@@ -35,6 +40,7 @@ struct index {
 struct symtab {
     _Atomic(uint32_t) refs;
     const struct symtab *shared; /* NULL: this is a shared table */
+    uint64_t seed;
     _Atomic(struct index *) index;
     _Atomic(uint32_t) count; /* entries; ids are 1 … count */
     pthread_mutex_t lock;    /* of what a new text changes; of a shared table only */
@@ -56,6 +62,11 @@ static struct index *index_new(uint32_t slots, struct index *before)
     ix->mask = slots - 1;
     ix->before = before;
     return ix;
+}
+
+static uint64_t hash_of(const struct symtab *t, struct span text)
+{
+    return XXH3_64bits_withSeed(text.ptr, text.len, t->seed);
 }
 
 static const struct entry *entry_at(const struct symtab *t, uint32_t n) /* n from 0 */
@@ -118,6 +129,7 @@ struct symtab *symtab_new(const struct span *fixed, size_t fixed_count)
 struct symtab *symtab_new_limited(const struct span *fixed, size_t fixed_count, uint32_t most)
 {
     struct symtab *t = mem_new(sizeof(*t));
+    t->seed = (uintptr_t)t;
     atomic_init(&t->refs, 1);
     pthread_mutex_init(&t->lock, NULL);
     arena_init(&t->texts, 16 << 10);
@@ -137,6 +149,7 @@ struct symtab *symtab_new_local(const struct symtab *shared, struct arena *a)
     enum { LOCAL_PAGES = 4, LOCAL_SLOTS = 64 }; /* both grow; most requests bring nothing new */
     struct symtab *t = ARENA_NEW(a, struct symtab);
     t->shared = shared;
+    t->seed = shared->seed;
     t->owner = a;
     t->pages_max = LOCAL_PAGES;
     t->pages = arena_array(a, LOCAL_PAGES, sizeof(*t->pages));
@@ -180,7 +193,7 @@ sym sym_find(const struct symtab *t, struct span text)
 {
     if (text.ptr == NULL)
         return SYM_NONE;
-    uint64_t hash = span_hash(text);
+    uint64_t hash = hash_of(t, text);
     sym id = find_hashed(t, text, hash);
     return id == SYM_NONE && t->shared != NULL ? find_hashed(t->shared, text, hash) : id;
 }
@@ -221,7 +234,7 @@ sym sym_intern(struct symtab *t, struct span text)
 {
     if (text.ptr == NULL)
         return SYM_NONE;
-    uint64_t hash = span_hash(text);
+    uint64_t hash = hash_of(t, text);
     sym id = find_hashed(t, text, hash);
     if (id == SYM_NONE && t->shared != NULL)
         id = find_hashed(t->shared, text, hash);

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <jansson.h>
 
 #include "base/buf.h"
@@ -585,6 +586,43 @@ static void test_trim(void **state)
     doc_parser_free(p);
 }
 
+/* An object of 3,000 keys that all hash to one place of 8,192, or of others; how long it takes to see that none comes twice. */
+static double seconds_to_compare(bool chosen)
+{
+    enum { KEYS = 3000, PLACES = 8192, LEN = 8, TRIES = 5 };
+    struct buf b = {0};
+    const struct doc *doc;
+    struct doc_iter second;
+    struct err err;
+    char key[] = "aaaaaaaa";
+    double least = 1e9;
+    for (int found = 0; found < KEYS;) {
+        for (size_t i = 0; i < LEN && key[i]++ == 'z'; i++)
+            key[i] = 'a';
+        if (!chosen || (span_hash((struct span){key, LEN}) & (PLACES - 1)) == 0)
+            buf_addf(&b, "%s\"%s\":1", found++ == 0 ? "{" : ",", key);
+    }
+    buf_add_char(&b, '}');
+    assert_true(parse_json(buf_span(&b), &doc, &err));
+    for (int try = 0; try < TRIES; try++) {
+        clock_t before = clock();
+        assert_false(doc_repeated(doc_root(doc), &second));
+        double seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
+        least = seconds < least ? seconds : least;
+    }
+    buf_release(&b);
+    return least;
+}
+
+static void test_chosen_keys(void **state)
+{
+    (void)state;
+    enum { SLOWER_MOST = 10 };
+    double of_plain = seconds_to_compare(false), of_chosen = seconds_to_compare(true);
+    if (of_chosen > SLOWER_MOST * of_plain)
+        fail_msg("%.4f s for keys that were chosen, %.4f s for others", of_chosen, of_plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -596,6 +634,7 @@ int main(void)
         cmocka_unit_test(test_yaml_refused),
         cmocka_unit_test(test_yaml_interrupted),
         cmocka_unit_test(test_many_keys_one_twice),
+        cmocka_unit_test(test_chosen_keys),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_json_as_jansson_reads_it),
         cmocka_unit_test(test_broken_json_as_jansson),

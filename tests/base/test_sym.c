@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/sym.h"
 
@@ -171,6 +173,56 @@ static void test_two_that_intern_the_same(void **state)
     symtab_unref(r.t);
 }
 
+/* ---- texts that were chosen so that their places are the same ---- */
+
+enum { CHOSEN = 3000, PLACES = 8192, CHOSEN_LEN = 8 }; /* so many places has the index of so many texts */
+
+/* The next text of eight letters. */
+static void count_up(char *text)
+{
+    for (size_t i = 0; i < CHOSEN_LEN; i++) {
+        if (text[i] != 'z') {
+            text[i]++;
+            return;
+        }
+        text[i] = 'a';
+    }
+}
+
+static double seconds_to_intern(char (*texts)[CHOSEN_LEN])
+{
+    enum { TRIES = 5 };
+    double least = 1e9;
+    for (int try = 0; try < TRIES; try++) {
+        struct symtab *t = symtab_new(fixed, COUNT_OF(fixed));
+        clock_t before = clock();
+        for (int i = 0; i < CHOSEN; i++)
+            sym_intern(t, (struct span){texts[i], CHOSEN_LEN});
+        double seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
+        least = seconds < least ? seconds : least;
+        symtab_unref(t);
+    }
+    return least;
+}
+
+/* Whoever sends labels chooses them: the hash that all can compute must not be the place in the index. */
+static void test_chosen_texts(void **state)
+{
+    (void)state;
+    enum { SLOWER_MOST = 10 };
+    static char chosen[CHOSEN][CHOSEN_LEN], plain[CHOSEN][CHOSEN_LEN];
+    char text[] = "aaaaaaaa";
+    for (int found = 0, all = 0; found < CHOSEN; count_up(text)) {
+        if (all < CHOSEN)
+            memcpy(plain[all++], text, CHOSEN_LEN);
+        if ((span_hash((struct span){text, CHOSEN_LEN}) & (PLACES - 1)) == 0)
+            memcpy(chosen[found++], text, CHOSEN_LEN);
+    }
+    double of_plain = seconds_to_intern(plain), of_chosen = seconds_to_intern(chosen);
+    if (of_chosen > SLOWER_MOST * of_plain)
+        fail_msg("%.4f s for texts that were chosen, %.4f s for others", of_chosen, of_plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_local_lies_over_shared),
         cmocka_unit_test(test_readers_beside_the_writer),
         cmocka_unit_test(test_two_that_intern_the_same),
+        cmocka_unit_test(test_chosen_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
