@@ -11,7 +11,7 @@
 
 enum {
     /* Of the body, with the object as it is and as it was. An object with 1,000 entries in each list has some 100 kB. One of
-     * 512 KiB takes some 10 ms and at the most 64 MiB of memory. */
+     * 512 KiB takes up to some 40 ms, and at the most 64 MiB of memory (tests/webhook/test_large.c). */
     REVIEW_BYTES_MAX = 512 * 1024,
     /* A tenth of what the API server waits. Most take less than 1 ms, and none should take more than 5 ms. */
     REVIEW_MS_MAX = 100,

@@ -451,6 +451,13 @@ static void test_webhook(void **state)
     ask(f, HTTP_WEBHOOK, "POST", "/admission/validate",
         REVIEW("karpenter.kwok.sh/instance-family")); /* well known to the provider */
     says(f, 200, "\"allowed\":true");
+    struct buf large = {0}; /* the same as the first, and blanks behind it */
+    buf_add(&large, SPAN(REVIEW("karpenter.kwok.sh/mine")));
+    while (large.len <= REVIEW_BYTES_MAX)
+        buf_add_char(&large, ' ');
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/validate", large.ptr);
+    says(f, 200, "\"allowed\":true,\"warnings\":[\"NodePool a: it was not checked, since it is too large");
+    buf_release(&large);
     ask(f, HTTP_WEBHOOK, "POST", "/admission/mutate", REVIEW("example.com/x"));
     says(f, 200, "{\"uid\":\"u-1\",\"allowed\":true}");
     ask(f, HTTP_WEBHOOK, "POST", "/admission/validate", "{}");
@@ -459,8 +466,9 @@ static void test_webhook(void **state)
     says(f, 200, "stowage_webhook_reviews_total{answer=\"denied\"} 1\n");
     says(f, 200, "stowage_webhook_reviews_total{answer=\"allowed\"} 1\n");
     says(f, 200, "stowage_webhook_reviews_total{answer=\"not-ours\"} 1\n");
+    says(f, 200, "stowage_webhook_reviews_total{answer=\"unchecked\"} 1\n");
     says(f, 200, "stowage_webhook_reviews_total{answer=\"error\"} 1\n");
-    says(f, 200, "controller_runtime_webhook_latency_seconds_count{webhook=\"/admission/validate\"} 3\n");
+    says(f, 200, "controller_runtime_webhook_latency_seconds_count{webhook=\"/admission/validate\"} 4\n");
     says(f, 200, "controller_runtime_webhook_latency_seconds_count{webhook=\"/admission/mutate\"} 1\n");
 }
 
