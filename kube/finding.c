@@ -29,6 +29,8 @@ void finding_add(struct arena *a, struct findings *f, bool refuses, struct span 
     if (is_full(f))
         return;
     struct finding x = {shortened(a, path, PATH_MAX_LEN), shortened(a, text, TEXT_MAX_LEN), refuses};
+    if (f->count + 1 == FINDINGS_MAX)
+        x.text = arena_printf(a, "%.*s; there may be more, which are not listed before some are fixed", SPAN_ARG(x.text));
     ARENA_PUSH(a, f->items, f->count, f->capacity, x);
 }
 

@@ -146,6 +146,23 @@ static void test_all_are_told(void **state)
     assert_null(findings_refusal(&arena, &f).ptr);
 }
 
+/* The last of those that are listed says that others are not. */
+static void test_more_than_are_listed(void **state)
+{
+    (void)state;
+    enum { WRONG = 2 * FINDINGS_MAX };
+    struct annotation list[WRONG];
+    struct node_pool pool = {.meta.annotations = {list, WRONG}};
+    struct findings f = {0};
+    for (uint32_t i = 0; i < WRONG; i++)
+        list[i] = (struct annotation){.key = sym_intern(syms, arena_printf(&arena, "stowage.dev/wrong-%u", i)), .value = SPAN("x")};
+    pool_warnings(&arena, &pool, syms, &f);
+    assert_int_equal(f.count, FINDINGS_MAX);
+    assert_string_equal(f.items[FINDINGS_MAX - 2].text.ptr, "there is no such annotation. Fix: remove it");
+    assert_string_equal(f.items[FINDINGS_MAX - 1].text.ptr, "there is no such annotation. Fix: remove it; there may be more, which are "
+                                                            "not listed before some are fixed");
+}
+
 /* The API server admits 50: of more, which only somebody else can send, nothing is said. */
 static void test_many_budgets(void **state)
 {
@@ -247,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_all_are_told),
                                        cmocka_unit_test(test_many_budgets),
+                                       cmocka_unit_test(test_more_than_are_listed),
                                        cmocka_unit_test(test_first_contradiction)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
