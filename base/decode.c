@@ -367,7 +367,7 @@ struct first_mistake {
     struct err err;
 };
 
-/* After it nobody listens: of a million mistakes, no path and text is made. */
+/* Stops listening: no path and text is made of a million further mistakes. */
 static void keep_first(void *user, uint32_t line, struct span path, struct span text)
 {
     (void)line;

@@ -13,7 +13,7 @@ bool findings_closed(struct findings *f)
     return f->stopped || is_full(f);
 }
 
-/* At most so many bytes, of which what is cut off is told by an ellipsis. */
+/* At most so many bytes; an ellipsis stands for the rest. */
 static struct span shortened(struct arena *a, struct span s, size_t most)
 {
     if (s.len <= most)

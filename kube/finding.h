@@ -9,7 +9,7 @@
 #include "base/arena.h"
 
 enum {
-    FINDINGS_MAX = 128, /* of one object: a person mends these first. The last says that there may be more */
+    FINDINGS_MAX = 128, /* of one object: a person fixes these first. The last says that there may be more */
     FINDINGS_SHOWN = 16, /* in one message: the API server passes on 4,096 characters of warnings */
 };
 

@@ -46,7 +46,7 @@ bool requirement_intersects(const struct requirement *x, const struct requiremen
                             const struct symtab *t);
 
 const struct requirement *requirements_get(const struct requirements *s, sym key); /* or NULL */
-/* Copies the whole set: for one requirement. Whoever has a list calls requirements_of or requirements_of_list. */
+/* Copies the whole set. A list is added by requirements_of or requirements_of_list. */
 void requirements_add(struct arena *a, struct requirements *s, const struct requirement *r,
                       const struct symtab *t);
 void requirements_add_all(struct arena *a, struct requirements *s, const struct requirements *other,

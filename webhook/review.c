@@ -212,8 +212,8 @@ static void warn_unchecked(struct verdict *v, const char *text)
         arena_printf(v->arena, "%s %.*s: %s; `stowage check -f` does", v->of->kind, SPAN_ARG(v->name), text);
 }
 
-/* What was wrong before is told and not refused: who changes something else shall be able to. Nothing is refused before all
- * is known. *in_time_out: it was fully checked. */
+/* What was wrong before is a warning and refuses nothing: another change of the object has to be possible. Nothing is refused
+ * before all is known. *in_time_out: it was fully checked. */
 static struct webhook_response decide(struct arena *a, const struct reviewed *of, const struct review_sources *from,
                                       const struct webhook_request *r, bool *in_time_out)
 {

@@ -205,7 +205,7 @@ static double seconds_to_intern(char (*texts)[CHOSEN_LEN])
     return least;
 }
 
-/* Whoever sends labels chooses them: the hash that all can compute must not be the place in the index. */
+/* Labels are chosen by their sender: a hash that anyone can compute must not be the place in the index. */
 static void test_chosen_texts(void **state)
 {
     (void)state;

@@ -163,7 +163,7 @@ static void test_more_than_are_listed(void **state)
                                                             "not listed before some are fixed");
 }
 
-/* The API server admits 50: of more, which only somebody else can send, nothing is said. */
+/* The API server admits 50. Of more, which come from another sender, nothing is said. */
 static void test_many_budgets(void **state)
 {
     (void)state;

@@ -236,7 +236,7 @@ static void fill_each(struct filling *x, const struct schema *s)
         assert_true(x->depth < COUNT_OF(x->path));
         x->bare = false;
         bool sums = x->kind->schema == &pod_schema && f->kind == FIELD_MAP && f->schema->fields[1].kind == FIELD_SCALAR;
-        if (sums) { /* quantities, which are added up whoever reads a Pod: no matter of reviews */
+        if (sums) { /* quantities: adding them up is measured with the decoder of Pods */
             x->depth--;
             continue;
         }
