@@ -1,6 +1,7 @@
 /* Pods and pod templates: decoded wide, into struct pod_wire, and kept narrow. */
 #include "kube/meta_fields.h"
 #include "kube/pod_check.h"
+#include "kube/pod_placement.h"
 #include "kube/pod_wire.h"
 
 static bool text_is(struct doc_value v, const char *text, bool *out, struct err *err)
@@ -442,3 +443,33 @@ static const struct field pod_fields[] = {
     }
 const struct schema pod_schema = POD_SCHEMA("Pod");
 const struct schema pod_template_schema = POD_SCHEMA("pod template");
+
+/* ---- where it goes, alone ---- */
+
+static const struct field placement_spec_fields[] = {
+    FIELD(struct pod, node, FIELD_SYM, "nodeName"),
+    FIELD(struct pod, scheduler, FIELD_SYM, "schedulerName"),
+    FIELD(struct pod, priority, FIELD_INT32, "priority"),
+    FIELD(struct pod, node_selector, FIELD_MAP, "nodeSelector", .schema = &label_schema),
+    FIELD(struct pod, tolerations, FIELD_LIST, "tolerations", .schema = &toleration_schema),
+    FIELD(struct pod, affinity, FIELD_POINTER, "affinity", .schema = &affinity_schema),
+};
+static const struct schema placement_spec = SCHEMA(struct pod, "spec", placement_spec_fields);
+
+static const struct field placement_wire_fields[] = {
+    FIELD(struct pod, meta, FIELD_OBJECT, "metadata", .schema = &pod_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &placement_spec},
+};
+static const struct schema placement_wire = SCHEMA(struct pod, "Pod", placement_wire_fields);
+
+static void placement_convert(struct decode *d, const void *wire, void *out)
+{
+    (void)d;
+    struct pod *p = out;
+    *p = *(const struct pod *)wire;
+    p->node = absent_if_empty(p->node);
+}
+
+const struct schema pod_placement_schema = {
+    .name = "Pod", .size = sizeof(struct pod), .count = COUNT_OF(pod_fields), .fields = pod_fields,
+    .wire = &placement_wire, .convert = placement_convert};

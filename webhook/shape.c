@@ -5,7 +5,7 @@
 #include "base/decode.h"
 #include "base/nearest.h"
 #include "kube/node.h"
-#include "kube/pod.h"
+#include "kube/pod_placement.h"
 #include "kube/requirement.h"
 #include "kube/shaped_by.h"
 #include "kube/wellknown.h"
@@ -467,7 +467,7 @@ static enum webhook_answer shape(struct shaping *s)
     s->decode = &d;
     if (!doc_find(s->request->object, SPAN("spec"), &s->spec) || doc_type(s->spec) != DOC_OBJECT)
         return WEBHOOK_NOT_OURS;
-    if (!decode_value(&d, s->request->object, &pod_schema, &s->pod))
+    if (!decode_value(&d, s->request->object, &pod_placement_schema, &s->pod))
         return WEBHOOK_UNSHAPED;
     if (is_never_touched(s))
         return WEBHOOK_NOT_OURS;
