@@ -25,7 +25,8 @@ static struct span shortened(struct arena *a, struct span s, size_t most)
 
 void finding_add(struct arena *a, struct findings *f, bool refuses, struct span path, struct span text)
 {
-    enum { PATH_MAX_LEN = 512, TEXT_MAX_LEN = 2048 }; /* what is valid is shorter, as is what quotes it */
+    /* What quotes valid keys and values is shorter. FINDINGS_SHOWN of them fit into a condition's message (32,768). */
+    enum { PATH_MAX_LEN = 400, TEXT_MAX_LEN = 1536 };
     if (is_full(f))
         return;
     struct finding x = {shortened(a, path, PATH_MAX_LEN), shortened(a, text, TEXT_MAX_LEN), refuses};

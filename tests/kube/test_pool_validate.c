@@ -168,6 +168,23 @@ static void test_together(void **state)
                            "; spec.template.spec.taints[0]: \"???\" is not a taint key; "));
 }
 
+/* However much is wrong, and however long it is, a condition's message holds it. */
+static void test_message_of_many(void **state)
+{
+    (void)state;
+    enum { WRONG = 300, LENGTH = 5000, MESSAGE_MAX = 32768 };
+    struct sym_pair labels[WRONG];
+    struct node_pool pool = {.labels = {labels, WRONG}};
+    struct findings f = {0};
+    char text[LENGTH + 1];
+    memset(text, '-', LENGTH);
+    text[LENGTH] = '\0';
+    for (uint32_t i = 0; i < WRONG; i++)
+        labels[i] = (struct sym_pair){sym_intern(syms, arena_printf(&arena, "%u%s", i, text)), SYM_EMPTY};
+    pool_validate(&arena, &pool, &rules, syms, &f);
+    assert_in_range(findings_refusal(&arena, &f).len, FINDINGS_SHOWN * 1000, MESSAGE_MAX);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -189,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),       cmocka_unit_test(test_taints),
         cmocka_unit_test(test_requirements), cmocka_unit_test(test_together),
+        cmocka_unit_test(test_message_of_many),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
