@@ -155,6 +155,7 @@ static void decode_list(struct decode *d, struct doc_value v, const struct field
     uint32_t count = doc_count(v);
     if (!is_type(d, v, DOC_ARRAY) || count == 0)
         return;
+    decode_count(d, count);
     size_t size = item_size(f);
     char *items = arena_array(d->arena, count, size);
     set_list(out, items, count);
@@ -214,6 +215,7 @@ static void decode_map(struct decode *d, struct doc_value v, const struct field 
         decode_wrong(d, second.value, "given twice");
     }
     decode_leave(d);
+    decode_count(d, count);
     set_list(out, items, count);
 }
 
@@ -336,6 +338,17 @@ static void decode_members(struct decode *d, struct doc_value v, const struct sc
     check(d, v, schema, out);
 }
 
+static void decode_bounded(struct decode *d, struct doc_value v, const struct schema *schema, char *out)
+{
+    struct decode_bounds own = {.list_max = schema->list_max, .entries_max = schema->entries_max};
+    struct decode_bounds *outer = d->bounds;
+    d->bounds = &own;
+    decode_members(d, v, schema, out);
+    d->bounds = outer;
+    if (own.excess.ptr != NULL)
+        *(sym *)(void *)(out + schema->excess) = sym_intern(d->syms, own.excess);
+}
+
 /* An item of a list that is null is an object without members. */
 static void decode_object(struct decode *d, struct doc_value v, const struct schema *schema,
                           void *out)
@@ -345,7 +358,10 @@ static void decode_object(struct decode *d, struct doc_value v, const struct sch
         decode_object(d, v, schema->wire, wire);
         schema->convert(d, wire, out);
     } else if (doc_type(v) == DOC_NULL || is_type(d, v, DOC_OBJECT)) {
-        decode_members(d, v, schema, out);
+        if (schema->list_max != 0)
+            decode_bounded(d, v, schema, out);
+        else
+            decode_members(d, v, schema, out);
     }
 }
 

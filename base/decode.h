@@ -16,6 +16,7 @@
 #include "sym.h"
 
 struct decode;
+struct decode_bounds;
 struct decode_place;
 struct schema;
 
@@ -84,6 +85,10 @@ struct schema {
      * bytes as they are, and the names do not matter. */
     const struct schema *wire;
     void (*convert)(struct decode *d, const void *wire, void *out);
+    /* list_max not 0: the object is bounded to so many entries in one list or map that is read, and to entries_max in
+     * all of them together, at every depth. It is decoded whole either way. `excess`: offset of a sym that gets the
+     * sentence about the first list that has more, which begins with its path and a blank; SYM_NONE: none has. */
+    uint32_t list_max, entries_max, excess;
 };
 
 #define SCHEMA(type_, label, fields_)                                                              \
@@ -109,6 +114,7 @@ struct decode {
     void *user;
     uint32_t mistakes;     /* counted here */
     const struct decode_place *place; /* private: where we are */
+    struct decode_bounds *bounds; /* private: of the bounded object that we are in */
 };
 
 /* For a schema's `check` and those whom it calls: tells `invalid` of the value, or of an object's member, which may be

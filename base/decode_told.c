@@ -140,6 +140,26 @@ void decode_wrong_type(struct decode *d, struct doc_value v, const char *wanted)
     decode_wrong(d, v, "%s is not %s", decode_shown(v, text, sizeof(text)), wanted);
 }
 
+/* ---- bounded objects ---- */
+
+void decode_count(struct decode *d, uint32_t entries)
+{
+    struct decode_bounds *b = d->bounds;
+    struct path path = {.len = 0};
+    if (b == NULL || b->excess.ptr != NULL)
+        return;
+    b->entries += entries;
+    if (entries <= b->list_max && b->entries <= b->entries_max)
+        return;
+    path_of(d->place, &path);
+    if (entries > b->list_max)
+        b->excess = arena_printf(d->arena, "%.*s has %u entries; Stowage plans objects with at most %u in one list",
+                                 (int)path.len, path.text, entries, b->list_max);
+    else
+        b->excess = arena_printf(d->arena, "%.*s goes beyond the %u entries that all lists of one object may have",
+                                 (int)path.len, path.text, b->entries_max);
+}
+
 /* ---- fields that no schema knows ---- */
 
 /* Whether one of the names, each with a blank on both sides, is this one. */

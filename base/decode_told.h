@@ -11,6 +11,12 @@ struct decode_place {
     bool key; /* of a map */
 };
 
+struct decode_bounds { /* of struct schema, and what was read of the object so far */
+    uint32_t list_max, entries_max;
+    uint64_t entries;
+    struct span excess; /* in the arena; absent: none */
+};
+
 void decode_enter(struct decode *d, struct decode_place *place);
 void decode_leave(struct decode *d);
 
@@ -19,6 +25,8 @@ void decode_wrong(struct decode *d, struct doc_value v, const char *format, ...)
 void decode_wrong_type(struct decode *d, struct doc_value v, const char *wanted);
 /* What a person would recognise the value by: "ten", 12, true, a list. May be in `out`. */
 const char *decode_shown(struct doc_value v, char *out, size_t size);
+/* One list or map more that is read, of so many entries, when we are in a bounded object. */
+void decode_count(struct decode *d, uint32_t entries);
 /* A member that the schema does not list. */
 void decode_unknown(struct decode *d, struct doc_value v, const struct schema *schema,
                     struct span name);
