@@ -10,17 +10,8 @@ static bool is_resizable(struct span name) /* what pod-level resources may name 
 
 static void fill_from_limits(struct arena *a, struct containers c)
 {
-    for (uint32_t i = 0; i < c.count; i++) {
-        struct container *one = &c.items[i];
-        for (uint32_t k = 0; k < one->limits.count; k++) {
-            bool there = false;
-            for (uint32_t r = 0; r < one->requests.count; r++)
-                there |= one->requests.items[r].name == one->limits.items[k].name;
-            if (!there)
-                *resources_at(a, &one->requests, one->limits.items[k].name) =
-                    one->limits.items[k].value;
-        }
-    }
+    for (uint32_t i = 0; i < c.count; i++)
+        resources_fill(a, &c.items[i].requests, c.items[i].limits);
 }
 
 void pod_wire_default(struct arena *a, struct pod_wire *w)
@@ -58,52 +49,98 @@ static struct resources requests_of(struct arena *a, const struct pod_wire *w,
     return r;
 }
 
-/* Init containers run one after the other beside the sidecars started before them. */
-static void count_init(struct arena *a, const struct pod_wire *w, struct resources *sum,
-                       struct resources *most)
+/* --- summing up: one resource after the other, since none matters to another --- */
+
+enum role { ROLE_APP, ROLE_SIDECAR, ROLE_INIT, ROLE_POD, ROLE_OVERHEAD };
+
+struct use { /* of one resource, by one container or the whole pod */
+    sym name;
+    uint32_t order; /* as they were put */
+    enum role role;
+    amount value;
+};
+
+struct uses {
+    struct arena *arena;
+    struct use *items;
+    uint32_t count, capacity;
+};
+
+static void put_uses(struct uses *u, enum role role, struct resources r)
 {
-    struct resources sidecars = {NULL, 0};
+    for (uint32_t i = 0; i < r.count; i++) {
+        struct use x = {r.items[i].name, u->count, role, r.items[i].value};
+        ARENA_PUSH(u->arena, u->items, u->count, u->capacity, x);
+    }
+}
+
+static void put_containers(struct uses *u, const struct pod_wire *w)
+{
+    for (uint32_t i = 0; i < w->containers.count; i++)
+        put_uses(u, ROLE_APP, requests_of(u->arena, w, &w->containers.items[i], w->statuses));
     for (uint32_t i = 0; i < w->init_containers.count; i++) {
         const struct container *c = &w->init_containers.items[i];
-        struct resources use;
-        if (c->restartable) {
-            struct resources r = requests_of(a, w, c, w->init_statuses);
-            resources_add(a, sum, r);
-            resources_add(a, &sidecars, r);
-            use = sidecars;
-        } else {
-            use = resources_dup(a, sidecars);
-            resources_add(a, &use, c->requests);
-        }
-        resources_max(a, most, use);
+        if (c->restartable)
+            put_uses(u, ROLE_SIDECAR, requests_of(u->arena, w, c, w->init_statuses));
+        else
+            put_uses(u, ROLE_INIT, c->requests);
     }
 }
 
 static int by_name(const void *x, const void *y)
 {
-    sym a = ((const struct resource *)x)->name, b = ((const struct resource *)y)->name;
-    return a < b ? -1 : a > b;
+    const struct use *a = x, *b = y;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Init containers run one after the other beside the sidecars started before them. One that does not ask for the
+ * resource runs beside sidecars that were counted already. */
+static amount sum_of(const struct use *first, const struct use *end)
+{
+    amount total = 0, sidecars = 0, most = 0, overhead = 0;
+    bool init = false;
+    for (const struct use *u = first; u != end && u->role <= ROLE_INIT; u++) {
+        amount running = amount_add(sidecars, u->value);
+        if (u->role != ROLE_INIT)
+            total = amount_add(total, u->value);
+        if (u->role == ROLE_APP)
+            continue;
+        if (u->role == ROLE_SIDECAR)
+            sidecars = running;
+        most = running > most ? running : most;
+        init = true;
+    }
+    total = init && most > total ? most : total;
+    for (const struct use *u = first; u != end; u++) {
+        if (u->role == ROLE_POD)
+            total = u->value;
+        else if (u->role == ROLE_OVERHEAD)
+            overhead = amount_add(overhead, u->value);
+    }
+    return amount_add(total, overhead);
 }
 
 struct resources pod_wire_requests(struct arena *a, const struct pod_wire *w,
                                    const struct symtab *syms)
 {
-    struct resources total = {NULL, 0}, most = {NULL, 0};
-    for (uint32_t i = 0; i < w->containers.count; i++)
-        resources_add(a, &total, requests_of(a, w, &w->containers.items[i], w->statuses));
-    count_init(a, w, &total, &most);
-    resources_max(a, &total, most);
+    struct uses u = {.arena = a};
+    put_containers(&u, w);
     for (uint32_t i = 0; i < w->pod_level.count; i++)
         if (is_resizable(sym_text(syms, w->pod_level.items[i].name)))
-            *resources_at(a, &total, w->pod_level.items[i].name) = w->pod_level.items[i].value;
-    resources_add(a, &total, w->overhead);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < total.count; i++)
-        if (total.items[i].value != 0)
-            total.items[n++] = total.items[i];
-    total.count = n;
-    if (n > 1)
-        qsort(total.items, n, sizeof(*total.items), by_name);
+            put_uses(&u, ROLE_POD, (struct resources){&w->pod_level.items[i], 1});
+    put_uses(&u, ROLE_OVERHEAD, w->overhead);
+    if (u.count > 1)
+        qsort(u.items, u.count, sizeof(*u.items), by_name);
+    struct resources total = {ARENA_ARRAY(a, struct resource, u.count), 0};
+    for (uint32_t i = 0, end; i < u.count; i = end) {
+        for (end = i + 1; end < u.count && u.items[end].name == u.items[i].name;)
+            end++;
+        struct resource sum = {u.items[i].name, sum_of(&u.items[i], &u.items[end])};
+        if (sum.value != 0)
+            total.items[total.count++] = sum;
+    }
     return total;
 }
 

@@ -42,6 +42,7 @@ struct resources resources_dup(struct arena *a, struct resources r);
 amount *resources_at(struct arena *a, struct resources *r, sym name);
 void resources_add(struct arena *a, struct resources *into, struct resources r);
 void resources_max(struct arena *a, struct resources *into, struct resources r); /* keywise */
+void resources_fill(struct arena *a, struct resources *into, struct resources r); /* names that it lacks */
 static inline amount amount_add(amount a, amount b)
 {
     amount sum;
