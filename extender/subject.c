@@ -53,7 +53,7 @@ bool subject_find(struct extender_scratch *s, const struct extender_view *v,
         out->syms = own;
         out->pod = read_pod(s, v, args, own);
     }
-    if (out->pod == NULL)
+    if (out->pod == NULL || out->pod->meta.excess != SYM_NONE)
         return false;
     out->requests = world_pod_requests(v->world, &s->arena, out->pod);
     out->daemon = pod_is_daemon(out->pod);

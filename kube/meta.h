@@ -41,6 +41,9 @@ struct meta {
     struct annotations annotations;
     struct syms finalizers;
     struct owners owners;
+    /* Of a Pod, a pod template or a NodePool that has more entries than kube/object_bounds.h admits: the sentence about
+     * it. SYM_NONE: it is within the bounds. */
+    sym excess;
     bool wrote_status; /* of a Pod: something in its status is our own word, and nobody's since (managedFields) */
 };
 

@@ -4,6 +4,7 @@
 #include "kube/meta_fields.h"
 #include "kube/node.h"
 #include "kube/node_check.h"
+#include "kube/object_bounds.h"
 
 /* "720h", or Never. */
 struct nillable {
@@ -310,7 +311,8 @@ static const struct field pool_wire_fields[] = {
     {.name = "status", .kind = FIELD_OBJECT, .schema = &pool_status},
 };
 static const struct schema pool_wire =
-    SCHEMA_WITH(struct node_pool_wire, "NodePool", pool_wire_fields, .also = "apiVersion kind");
+    SCHEMA_WITH(struct node_pool_wire, "NodePool", pool_wire_fields, .also = "apiVersion kind",
+                OBJECT_BOUNDS(struct node_pool_wire, pool.meta));
 
 static void default_budgets(struct decode *d, struct node_pool *p)
 {
@@ -337,6 +339,7 @@ static void pool_convert(struct decode *d, const void *wire, void *out)
 
 static const struct field pool_fields[] = {
     FIELD(struct node_pool, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
+    FIELD(struct node_pool, meta.excess, FIELD_SYM, "excess"),
     FIELD(struct node_pool, labels, FIELD_MAP, "labels", .schema = &label_schema),
     FIELD(struct node_pool, annotations, FIELD_MAP, "annotations", .schema = &plain_label_schema),
     FIELD(struct node_pool, node_class, FIELD_OBJECT, "nodeClassRef", .schema = &class_ref_schema),

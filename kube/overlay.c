@@ -49,6 +49,10 @@ bool node_overlay_valid(const struct node_overlay *o, const struct label_rules *
                         struct symtab *syms, struct err *err)
 {
     static const sym fixed[] = {SYM_CPU, SYM_MEMORY, SYM_EPHEMERAL_STORAGE, SYM_PODS};
+    if (o->meta.excess != SYM_NONE) {
+        struct span text, path = span_cut(sym_text(syms, o->meta.excess), ' ', &text);
+        return err_set(err, ERR_INVALID, "%.*s: %.*s", SPAN_ARG(path), SPAN_ARG(text));
+    }
     if (o->price.ptr != NULL && o->adjustment.ptr != NULL)
         return err_set(err, ERR_INVALID, "spec: cannot set both 'price' and 'priceAdjustment'");
     if (o->price.ptr != NULL && !is_number(o->price, false))

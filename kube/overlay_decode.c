@@ -1,4 +1,5 @@
 #include "kube/meta_fields.h"
+#include "kube/object_bounds.h"
 #include "kube/overlay.h"
 
 static const struct field spec_fields[] = {
@@ -19,10 +20,33 @@ static const struct field status_fields[] = {
 static const struct schema status_schema =
     SCHEMA_WITH(struct node_overlay, "status", status_fields, .also = "");
 
-static const struct field overlay_fields[] = {
+static const struct field wire_fields[] = {
     FIELD(struct node_overlay, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema},
     {.name = "status", .kind = FIELD_OBJECT, .schema = &status_schema},
 };
-const struct schema node_overlay_schema =
-    SCHEMA_WITH(struct node_overlay, "NodeOverlay", overlay_fields, .also = "apiVersion kind");
+static const struct schema overlay_wire =
+    SCHEMA_WITH(struct node_overlay, "NodeOverlay", wire_fields, .also = "apiVersion kind",
+                OBJECT_BOUNDS(struct node_overlay, meta));
+
+/* The same struct: only that meta.excess, which is no member, has to be packed as a symbol. */
+static void overlay_convert(struct decode *d, const void *wire, void *out)
+{
+    (void)d;
+    *(struct node_overlay *)out = *(const struct node_overlay *)wire;
+}
+
+static const struct field overlay_fields[] = {
+    FIELD(struct node_overlay, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
+    FIELD(struct node_overlay, meta.excess, FIELD_SYM, "excess"),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema},
+    {.name = "status", .kind = FIELD_OBJECT, .schema = &status_schema},
+};
+const struct schema node_overlay_schema = {
+    .name = "NodeOverlay",
+    .size = sizeof(struct node_overlay),
+    .count = COUNT_OF(overlay_fields),
+    .fields = overlay_fields,
+    .wire = &overlay_wire,
+    .convert = overlay_convert,
+};

@@ -1,5 +1,6 @@
 /* Pods and pod templates: decoded wide, into struct pod_wire, and kept narrow. */
 #include "kube/meta_fields.h"
+#include "kube/object_bounds.h"
 #include "kube/pod_check.h"
 #include "kube/pod_placement.h"
 #include "kube/pod_wire.h"
@@ -308,7 +309,8 @@ static const struct field wire_fields[] = {
     {.name = "status", .kind = FIELD_OBJECT, .schema = &status_schema},
 };
 static const struct schema wire_schema =
-    SCHEMA_WITH(struct pod_wire, "Pod", wire_fields, .also = "apiVersion kind");
+    SCHEMA_WITH(struct pod_wire, "Pod", wire_fields, .also = "apiVersion kind",
+                OBJECT_BOUNDS(struct pod_wire, pod.meta));
 
 static sym absent_if_empty(sym s)
 {
@@ -388,6 +390,16 @@ static bool any_claims(struct containers list)
     return any;
 }
 
+/* Of a pod that is not planned: what it holds on its node stays. */
+static void drop_rules(struct pod *p)
+{
+    p->affinity = NULL;
+    p->node_selector = (struct sym_pairs){NULL, 0};
+    p->tolerations = (struct tolerations){NULL, 0};
+    p->spreads = (struct spreads){NULL, 0};
+    p->ports = (struct host_ports){NULL, 0};
+}
+
 /* Of pods and templates: who comes from the API server has its requests filled in already, who comes from a
  * file as people write it has not. */
 static void pod_convert(struct decode *d, const void *wire, void *out)
@@ -412,6 +424,8 @@ static void pod_convert(struct decode *d, const void *wire, void *out)
     p->node_critical = span_eq(w->priority_class, SPAN("system-node-critical")) &&
                        (w->preemption.len == 0 || span_eq(w->preemption, SPAN("PreemptLowerPriority")));
     take_conditions(p, w->conditions);
+    if (p->meta.excess != SYM_NONE)
+        drop_rules(p);
 }
 
 static const struct field pod_volume_fields[] = {
@@ -423,6 +437,7 @@ static const struct schema pod_volume_schema =
 
 static const struct field pod_fields[] = {
     FIELD(struct pod, meta, FIELD_OBJECT, "metadata", .schema = &pod_meta_schema),
+    FIELD(struct pod, meta.excess, FIELD_SYM, "excess"),
     FIELD(struct pod, node, FIELD_SYM, "node"),
     FIELD(struct pod, nominated_node, FIELD_SYM, "nominatedNode"),
     FIELD(struct pod, scheduler, FIELD_SYM, "scheduler"),

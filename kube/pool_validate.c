@@ -141,6 +141,11 @@ void pool_validate(struct arena *a, const struct node_pool *p, const struct labe
                    struct findings *out)
 {
     struct check c = {.arena = a, .rules = rules, .syms = syms, .found = out};
+    if (p->meta.excess != SYM_NONE) {
+        struct span text, path = span_cut(sym_text(syms, p->meta.excess), ' ', &text);
+        fault(&c, path, text);
+        return;
+    }
     for (uint32_t i = 0; i < p->labels.count && !findings_closed(out); i++)
         check_label(&c, &p->labels.items[i]);
     check_taints(&c, p);

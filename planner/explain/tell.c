@@ -166,6 +166,8 @@ static void tell_pod(struct plan *p, const struct why *closed, struct plan_unsch
     switch (out->failure) {
     case FAILED_INVALID:
         out->why.sentence = arena_printf(&p->arena, "is left out: %.*s", SPAN_ARG(k->invalid));
+        if (k->example->meta.excess != SYM_NONE)
+            out->why.fix = SPAN("state fewer entries");
         break;
     case FAILED_NO_POOLS:
         out->why = *closed;

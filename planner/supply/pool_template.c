@@ -98,6 +98,8 @@ bool pool_is_usable(const struct node_pool *p, bool ready_when_unstated)
     const struct condition *ready = conditions_find(p->conditions, SPAN("Ready"));
     if (p->meta.deleted != 0)
         return false;
+    if (p->meta.excess != SYM_NONE)
+        return false;
     if (ready == NULL)
         return ready_when_unstated;
     return ready->status == CONDITION_TRUE &&
