@@ -73,6 +73,8 @@ struct world {
     sym *columns;
     uint32_t column_count, column_capacity;
     uint32_t resource_count; /* columns behind it count volumes by CSI driver; also in classes */
+    bool *left_out; /* by symbol: asked for, and without a column, since nothing had it */
+    uint32_t left_out_limit;
     struct volumes volumes;
     struct default_spread spread;
     struct split split;
@@ -197,6 +199,9 @@ void world_index_waiting(struct world *w, struct arena *a);
 
 /* Steps of world_build, each in a file of its own: rows before the pods that stand on them, profiles
  * when every class is known, topology_finish last. */
+void world_build_columns(struct world *w, const struct world_input *in);
+/* Whether one of these is a resource that was asked for and has no column. */
+bool world_leaves_out(const struct world *w, struct resources r);
 void world_build_rows(struct world *w, const struct world_input *in);
 /* Of these: which rows there are, in their order (nodes, node_count, any_replace); what one has of itself (allocatable,
  * capacity, pool, price); and finding them by name. */

@@ -23,12 +23,27 @@ static bool has_rules(const struct world *w, uint32_t class_id)
     return topology_rules(w->classes.items[class_id].example);
 }
 
+/* What was left out stays left out, for another pod, too. */
 static bool columns_known(const struct world *w, struct resources r)
 {
-    for (uint32_t i = 0; i < r.count; i++)
-        if (r.items[i].name != SYM_NODES && classes_column(&w->classes, r.items[i].name) < 0)
+    for (uint32_t i = 0; i < r.count; i++) {
+        sym name = r.items[i].name;
+        bool left_out = name < w->left_out_limit && w->left_out[name];
+        if (name != SYM_NODES && !left_out && classes_column(&w->classes, name) < 0)
             return false;
+    }
     return true;
+}
+
+/* Whether something came that has a resource which was left out because nothing had it. */
+static bool offers_more(const struct world *w, const struct world_change *c)
+{
+    bool more = false;
+    for (size_t i = 0; i < c->node_count && !more; i++)
+        more = world_leaves_out(w, c->nodes[i]->allocatable) || world_leaves_out(w, c->nodes[i]->capacity);
+    for (size_t i = 0; i < c->claim_count && !more; i++)
+        more = world_leaves_out(w, c->claims[i]->allocatable) || world_leaves_out(w, c->claims[i]->capacity);
+    return more;
 }
 
 /* Profiles show all that the signature asks for. */
@@ -500,7 +515,7 @@ bool world_has_deltas(const struct world *w)
 
 struct world *world_delta(const struct world *from, const struct world_change *change)
 {
-    if (!world_has_deltas(from))
+    if (!world_has_deltas(from) || offers_more(from, change))
         return NULL;
     struct delta d = {.from = from, .w = delta_share(from)};
     arena_init(&d.scratch, 0);

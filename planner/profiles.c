@@ -24,28 +24,27 @@ static bool *asked_keys(struct world *w, uint32_t limit)
 static struct requirements row_requirements(struct world *w, const struct world_node *n,
                                             const bool *asked, uint32_t limit)
 {
-    struct requirements seen = {0};
     struct sym_pairs labels = world_row_labels(n);
+    struct requirement *items = ARENA_ARRAY(w->arena, struct requirement, (size_t)labels.count + 1);
+    uint32_t count = 0;
     bool has_host = false;
     for (uint32_t i = 0; i < labels.count; i++) {
         sym key = requirement_key(w->syms, labels.items[i].key);
         has_host |= key == SYM_HOSTNAME && labels.items[i].value != SYM_EMPTY;
-        if (key >= limit || !asked[key])
-            continue;
-        struct requirement r = requirement_in(w->arena, w->syms, key, labels.items[i].value);
-        requirements_add(w->arena, &seen, &r, w->syms);
+        if (key < limit && asked[key])
+            items[count++] = requirement_in(w->arena, w->syms, key, labels.items[i].value);
     }
-    if (asked[SYM_HOSTNAME] && !has_host) {
-        struct requirement r = requirement_in(w->arena, w->syms, SYM_HOSTNAME,
-                                              sym_intern(w->syms, n->name));
-        requirements_add(w->arena, &seen, &r, w->syms);
-    }
+    if (asked[SYM_HOSTNAME] && !has_host)
+        items[count++] = requirement_in(w->arena, w->syms, SYM_HOSTNAME, sym_intern(w->syms, n->name));
+    struct requirements seen = requirements_of_list(w->arena, items, count, w->syms);
     if (n->stage == NODE_LAUNCHING) { /* its zone may be any of a few until it is launched */
         const struct requirements *r = world_launch_requirements(w, n->claim);
+        struct requirements more = {ARENA_ARRAY(w->arena, struct requirement, r->count), 0};
         for (uint32_t i = 0; i < r->count; i++)
             if (r->items[i].key < limit && asked[r->items[i].key] &&
                 requirements_get(&seen, r->items[i].key) == NULL)
-                requirements_add(w->arena, &seen, &r->items[i], w->syms);
+                more.items[more.count++] = r->items[i];
+        requirements_add_all(w->arena, &seen, &more, w->syms);
     }
     return seen;
 }

@@ -7,50 +7,6 @@
 
 #include <stdlib.h>
 
-/* --- resource columns --- */
-
-static void add_columns(struct world *w, struct resources r)
-{
-    for (uint32_t i = 0; i < r.count; i++) {
-        sym name = r.items[i].name;
-        bool known = name == SYM_NODES;
-        for (uint32_t c = 0; c < w->column_count && !known; c++)
-            known = w->columns[c] == name;
-        if (!known)
-            ARENA_PUSH(w->arena, w->columns, w->column_count, w->column_capacity, name);
-    }
-}
-
-static void sort_columns(struct world *w, uint32_t first)
-{
-    for (uint32_t i = first + 1; i < w->column_count; i++) /* a handful */
-        for (uint32_t k = i; k > first && span_cmp(sym_text(w->syms, w->columns[k]),
-                                                   sym_text(w->syms, w->columns[k - 1])) < 0;
-             k--) {
-            sym swap = w->columns[k];
-            w->columns[k] = w->columns[k - 1];
-            w->columns[k - 1] = swap;
-        }
-}
-
-static void build_columns(struct world *w, const struct world_input *in)
-{
-    static const sym fixed[] = {SYM_CPU, SYM_MEMORY, SYM_EPHEMERAL_STORAGE, SYM_PODS};
-    for (uint32_t i = 0; i < COUNT_OF(fixed); i++)
-        ARENA_PUSH(w->arena, w->columns, w->column_count, w->column_capacity, fixed[i]);
-    for (size_t i = 0; i < in->pod_count; i++)
-        add_columns(w, in->pods[i]->requests);
-    for (size_t i = 0; i < in->daemon_set_count; i++)
-        add_columns(w, in->daemon_sets[i]->template.requests);
-    for (size_t i = 0; i < in->pool_count; i++)
-        add_columns(w, in->pools[i]->limits);
-    sort_columns(w, (uint32_t)COUNT_OF(fixed));
-    w->resource_count = w->column_count;
-    for (uint32_t i = 0; i < w->volumes.driver_count; i++)
-        ARENA_PUSH(w->arena, w->columns, w->column_count, w->column_capacity,
-                   w->volumes.drivers[i]);
-}
-
 /* --- DaemonSets --- */
 
 /* Pods that some DaemonSet controls and that live: looked for once, not once a DaemonSet. */
@@ -355,7 +311,7 @@ struct world *world_build(const struct world_input *given)
         w->rules = catalogue_rules(in->catalogue);
     add_buffers(w, &with_buffers);
     volumes_init(&w->volumes, w->arena, in);
-    build_columns(w, in);
+    world_build_columns(w, in);
     default_spread_init(&w->spread, w->arena, in, w->settings.default_spread);
     topology_init(&w->topology, w->arena, w->syms, in, &w->spread);
     classes_init(&w->classes, &(struct classes){.arena = w->arena, .syms = w->syms,

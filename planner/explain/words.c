@@ -106,14 +106,21 @@ struct span words_watch(struct plan *p, const struct topology *t, uint32_t watch
 {
     struct buf b = {0};
     const struct topology_watch *w = &t->watches[watch];
+    uint32_t listed = 0, more = 0;
     if (w->part_count == 0)
         put_selector(&b, p, w, ns);
     for (uint32_t i = 0; i < w->part_count; i++) { /* in order, so that equal watches are neighbours */
         if (i != 0 && w->parts[i].watch == w->parts[i - 1].watch)
             continue;
+        if (listed++ >= WORDS_LISTED) {
+            more++;
+            continue;
+        }
         buf_addf(&b, "%s", i != 0 ? " and" : "");
         put_selector(&b, p, &t->watches[w->parts[i].watch], ns);
     }
+    if (more != 0)
+        buf_addf(&b, " and %u more", more);
     return words_take(p, &b);
 }
 

@@ -206,6 +206,21 @@ static void shape_split(struct shape *s, const struct splitting *x)
     words_put(&s->words, x->surplus);
 }
 
+/* A resource without a column is one that nothing has. The first by name; absent: it asks for none. */
+static struct span unoffered_error(const struct classes *c, struct resources requests)
+{
+    struct span first = {0};
+    for (uint32_t i = 0; i < requests.count; i++) {
+        struct span name = sym_text(c->syms, requests.items[i].name);
+        if (requests.items[i].name != SYM_NODES && classes_column(c, requests.items[i].name) < 0 &&
+            (first.ptr == NULL || span_cmp(name, first) < 0))
+            first = name;
+    }
+    if (first.ptr == NULL)
+        return first;
+    return arena_printf(c->arena, "asks for %.*s, which no node and no instance type has", SPAN_ARG(first));
+}
+
 /* Two shapes that ask the same (a list in another order, say) become one class. */
 static uint32_t classes_new(struct classes *c, const struct pod *p, const struct volume_need *need,
                             const struct splitting *split, bool beyond)
@@ -215,13 +230,15 @@ static uint32_t classes_new(struct classes *c, const struct pod *p, const struct
                           .devices = p->resource_claims, .daemon = pod_is_daemon(p), .example = p,
                           .error = need->error, .unbound = need->unbound,
                           .unbound_count = need->unbound_count};
+    if (k.error.ptr == NULL)
+        k.error = unoffered_error(c, p->requests);
     uint32_t attempts = c->attempt_count;
     classes_state(c, p, need, &k);
     amount *vector = classes_new_vector(c);
     classes_add_vector(c, vector, p->requests);
     vector[3] = amount_add(vector[3], 1);
     add_volumes(c, need, vector, &k);
-    k.invalid = pod_invalid(c, p);
+    k.invalid = p->meta.excess != SYM_NONE ? sym_text(c->syms, p->meta.excess) : pod_invalid(c, p);
     if (k.invalid.ptr == NULL)
         k.invalid = need->invalid;
     if (beyond)
@@ -234,6 +251,8 @@ static uint32_t classes_new(struct classes *c, const struct pod *p, const struct
     words_init(&s.words, c->arena);
     words_put(&s.words, (uint32_t)k.beyond << 3 | (uint32_t)k.devices << 2 | (uint32_t)k.daemon << 1 |
                              (k.invalid.ptr != NULL));
+    words_put(&s.words, p->meta.excess);
+    shape_text(&s, k.error);
     for (uint32_t i = attempts; i < c->attempt_count; i++) {
         words_put(&s.words, c->attempts[i].signature);
         words_put(&s.words, c->attempts[i].given_up);
@@ -325,6 +344,7 @@ static uint32_t put(struct classes *c, const struct pod *p, const struct splitti
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
     words_put(&s.words, pod_words(p));
+    words_put(&s.words, p->meta.excess);
     shape_pod(&s, stated);
     shape_volumes(&s, &need);
     shape_split(&s, split);
@@ -369,6 +389,7 @@ static int32_t find(const struct classes *c, struct arena *scratch, const struct
     struct shape s = {.texts = NULL};
     words_init(&s.words, scratch);
     words_put(&s.words, pod_words(p));
+    words_put(&s.words, p->meta.excess);
     shape_pod(&s, is_beyond(p) ? only_requests(p, &room) : p);
     shape_volumes(&s, need);
     struct splitting split = splitting_of(c, split_find(c->split, p));
