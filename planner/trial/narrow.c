@@ -148,6 +148,11 @@ int32_t specs_narrow_by(struct specs *s, uint32_t from, const struct requirement
     return bits_count(s->items[id].types, w->types.words) != 0 ? (int32_t)id : -1 - NARROW_TYPES;
 }
 
+/* Keys that the requirements of one claim may have: more than those of a pool and a pod within the bounds of
+ * kube/object_bounds.h together. Each pod that joins a claim makes a set of all keys anew: with a thousand keys of its own
+ * each, hundreds on one claim would take gigabytes. */
+enum { CLAIM_KEYS_MAX = 5120 };
+
 static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *try)
 {
     const struct world *w = s->world;
@@ -160,6 +165,8 @@ static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *
         return -1 - NARROW_REQUIREMENT;
     if (g->requirements.count == 0 && g->ports.count == 0)
         return (int32_t)from;
+    if (x->requirements.count + g->requirements.count > CLAIM_KEYS_MAX)
+        return -1 - NARROW_REQUIREMENT;
     return specs_narrow_by(s, from, &g->requirements, g->ports);
 }
 

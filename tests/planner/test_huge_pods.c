@@ -34,12 +34,14 @@ static void add_pod(struct cluster *c, const char *name, const char *spec, unsig
     buf_release(&b);
 }
 
-static const char SUPPLY[] = "kind: NodePool\napiVersion: karpenter.sh/v1\nmetadata: {name: a}\nspec: {template: {spec: {"
-                             "nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n"
-                             "status: {conditions: [{type: Ready, status: \"True\"}]}\n"
-                             "---\nkind: InstanceTypes\nitems:\n"
-                             "- {name: small, resources: {cpu: 4, memory: 8Gi, pods: 10, example.com/r7: 4},"
-                             " offerings: [{zone: z1, capacity: on-demand, price: 0.1}]}\n";
+#define POOL                                                                                                        \
+    "kind: NodePool\napiVersion: karpenter.sh/v1\nmetadata: {name: a}\nspec: {template: {spec: {nodeClassRef: "        \
+    "{group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n"                                             \
+    "status: {conditions: [{type: Ready, status: \"True\"}]}\n"
+
+static const char SUPPLY[] = POOL "---\nkind: InstanceTypes\nitems:\n"
+                                  "- {name: small, resources: {cpu: 4, memory: 8Gi, pods: 10, example.com/r7: 4},"
+                                  " offerings: [{zone: z1, capacity: on-demand, price: 0.1}]}\n";
 
 static void open_cluster(struct cluster *c)
 {
@@ -136,6 +138,31 @@ static void test_node_that_has_what_was_left_out_is_no_delta(void **state)
     cluster_release(&c);
 }
 
+/* What a claim asks of its node is a set of all its pods' keys, made anew with each: it has an end. */
+static void test_a_claim_has_an_end_to_its_keys(void **state)
+{
+    struct cluster c;
+    (void)state;
+    cluster_init(&c);
+    cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: large, resources: {cpu: 64, memory: 64Gi, pods: 100},"
+                    " offerings: [{zone: z1, capacity: on-demand, price: 0.1}]}\n");
+    cluster_add(&c, POOL);
+    for (unsigned i = 0; i < 12; i++) {
+        struct buf spec = {0};
+        char name[16];
+        snprintf(name, sizeof(name), "p%u", i);
+        buf_addf(&spec, "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+                        "[{matchExpressions: [");
+        numbered(&spec, "{operator: DoesNotExist, key: k", i * OBJECT_LIST_MAX, OBJECT_LIST_MAX, "}, ");
+        buf_addf(&spec, "]}]}}}");
+        add_pod(&c, name, spec.ptr, 0, 0, 0);
+        buf_release(&spec);
+    }
+    assert_int_equal(cluster_plan(&c)->claim_count, 3);
+    assert_null(cluster_failed(&c, "p11"));
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_bound_pod_beyond_the_bound_holds_its_room),
         cmocka_unit_test(test_resources_that_nothing_has_take_no_column),
         cmocka_unit_test(test_columns_are_bounded_for_all_pods_together),
+        cmocka_unit_test(test_a_claim_has_an_end_to_its_keys),
         cmocka_unit_test(test_node_that_has_what_was_left_out_is_no_delta),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
