@@ -8,9 +8,9 @@
  * - A Pod keeps its labels, owners, annotations, volumes and requests, and loses its rules (kube/pod_decode.c). While
  *   it is pending it is left out of plans, with the sentence as its reason. Once it is bound it holds its room, and its
  *   node is not empty. The extender has no opinion about it: kube-scheduler decides alone.
- * - The template of a DaemonSet likewise: room is held for its requests.
- * - A NodePool is refused by the webhook, and is not ready when it was admitted before: nothing is bought for it, its
- *   nodes stay, other pools go on. A NodeOverlay likewise has no effect.
+ * - The template of a DaemonSet likewise: room is held for its requests on new nodes without taints.
+ * - A NodePool is refused by the webhook, and is not ready when it was admitted before: nothing is bought for it, other
+ *   pools go on. A NodeOverlay likewise has no effect.
  * Objects of other kinds have no bounds: nothing that is done with them takes more than the time of their bytes.
  * tests/server/test_huge_objects.c fills every list of every kind. */
 #ifndef KUBE_OBJECT_BOUNDS_H
