@@ -151,11 +151,58 @@ static void writes_and_ends(void **state)
     http_server_stop(server);
 }
 
+#define NAMED(name) "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"apps\",\"resourceVersion\":\"4\"}}"
+#define PAGE(version, cont, items)                                                                                      \
+    "\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" cont "\"},\"items\":[" items "]}"
+
+/* Three Machines on two pages; after a 410 to the watch the second page is empty. */
+static void short_page_script(void *user, struct http_exchange *x)
+{
+    struct world *w = user;
+    bool machines = strstr(x->target, "/machines?") != NULL, watch = strstr(x->target, "watch=true") != NULL;
+    if (machines && watch && strstr(x->target, "resourceVersion=5") != NULL) {
+        atomic_store(&w->status, 410);
+        http_reply(x, 410, "", "{\"kind\":\"Status\",\"reason\":\"Expired\",\"code\":410}");
+    } else if (watch) {
+        http_begin(x);
+        http_hang(x);
+    } else if (!machines) {
+        http_reply_list(x, PAGE("5", "", ""));
+    } else if (strstr(x->target, "continue=") == NULL) {
+        http_reply_list(x, PAGE("5", "more", NAMED("a")));
+    } else {
+        http_reply_list(x, atomic_load(&w->status) == 410 ? PAGE("6", "", "") : PAGE("5", "", NAMED("b") "," NAMED("c")));
+    }
+}
+
+static bool is_listed_twice(const struct snapshot *s)
+{
+    return s->state[KIND_MACHINE].lists == 2;
+}
+
+static void an_empty_later_page_is_a_loss(void **state)
+{
+    (void)state;
+    struct world w = {0};
+    struct http_server *server = http_server_start(0, short_page_script, &w);
+    begin(&w, server);
+    struct snapshot *s = until(&w, is_listed_twice, "listed twice");
+    const struct list_guard *loss = &s->state[KIND_MACHINE].loss[LOSS_UNEXPLAINED];
+    assert_int_equal(loss->list, 2);
+    assert_int_equal(loss->had, 3);
+    assert_int_equal(loss->lost, 2);
+    shared_unref(&s->shared);
+    mirror_stop(w.mirror);
+    mirror_free(w.mirror);
+    http_server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(follows),
         cmocka_unit_test(writes_and_ends),
+        cmocka_unit_test(an_empty_later_page_is_a_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
