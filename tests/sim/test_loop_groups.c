@@ -554,6 +554,46 @@ static enum sim_fate note_eviction(void *user, uint64_t number, const struct api
     return SIM_PASS;
 }
 
+/* … or none of the nodes: it goes on with the node once that is seen again. */
+static void a_drain_is_not_forgotten_by_a_list_without_nodes(void **state)
+{
+    (void)state;
+    struct sim *s = begin_sparse(NULL);
+    sim_client_set_faults(it.loop.api, &(struct sim_faults){.before = refuse});
+    run_for(s, 10 * MS_MINUTE);
+    for (int i = 0; i < 60 && tainted(s, HARD) == 0; i++)
+        run_for(s, 1 * MS_SECOND);
+    run_for(s, 20 * MS_SECOND);
+    sim_client_hide(it.loop.api, KIND_NODE, 1);
+    sim_client_break_watch(it.loop.api, KIND_NODE, sim_now(s) + 1 * MS_SECOND, true);
+    run_for(s, 3 * MS_MINUTE);
+    assert_string_equal(it.loop.last[DECISION_GUARD], "nodes may be removed again");
+    assert_int_equal(told("ScaleDownFailed", "could not be evicted within 120 s"), 1);
+    expect_untouched(s);
+    end();
+}
+
+/* It is marked already; its pods stay until PodDisruptionBudgets are seen again. */
+static void no_drain_begins_by_a_list_without_budgets(void **state)
+{
+    (void)state;
+    struct sim *s = begin_sparse("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: default}\n"
+                                 "spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}\n");
+    sim_client_set_faults(it.loop.api, &(struct sim_faults){.before = note_eviction});
+    run_for(s, 10 * MS_MINUTE);
+    for (int i = 0; i < 600 && tainted(s, HARD) == 0; i++)
+        run_for(s, 100);
+    sim_client_hide(it.loop.api, KIND_DISRUPTION_BUDGET, 1);
+    sim_client_break_watch(it.loop.api, KIND_DISRUPTION_BUDGET, sim_now(s) + 100, true);
+    run_for(s, 9 * MS_SECOND);
+    assert_int_equal(tainted(s, HARD), 1);
+    assert_string_equal(it.evicted, "");
+    run_for(s, 2 * MS_MINUTE);
+    assert_string_not_equal(it.evicted, "");
+    assert_int_equal(nodes_of(s, "a"), 1);
+    end();
+}
+
 static void in_two_turns(struct group_settings *s)
 {
     static const struct drain_turn turns[] = {{0, 60}, {1000, 100}};
@@ -1427,6 +1467,8 @@ int main(void)
         cmocka_unit_test(a_pod_that_may_not_be_moved_any_more_keeps_the_node),
         cmocka_unit_test(an_eviction_that_is_refused_for_two_minutes_keeps_the_node),
         cmocka_unit_test(a_drain_does_not_end_by_a_list_without_pods),
+        cmocka_unit_test(a_drain_is_not_forgotten_by_a_list_without_nodes),
+        cmocka_unit_test(no_drain_begins_by_a_list_without_budgets),
         cmocka_unit_test(scenario_164_the_less_important_leave_first),
         cmocka_unit_test(a_new_leader_takes_marks_of_another_off),
         cmocka_unit_test(a_mark_that_cannot_be_taken_off_at_once_is_later),
