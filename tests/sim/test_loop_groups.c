@@ -344,6 +344,24 @@ static void an_empty_node_goes_when_nobody_has_needed_it_for_long_enough(void **
     end();
 }
 
+/* An hour of the clock that nobody has lived is none in which nobody needed the nodes. */
+static void a_step_of_the_clock_is_no_time_unneeded(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    scale(s, "web", 0);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(tainted(s, SOFT), 2);
+    loop_step_clock(&it.loop, MS_HOUR);
+    run_for(s, 9 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    run_for(s, 3 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    end();
+}
+
 /* Of ten minutes five in which PodDisruptionBudgets were not seen. */
 static void time_in_which_the_view_was_partial_is_no_unneeded_time(void **state)
 {
@@ -1461,6 +1479,7 @@ int main(void)
         cmocka_unit_test(places_of_pools_and_of_groups_stand_side_by_side),
         cmocka_unit_test(an_empty_node_goes_when_nobody_has_needed_it_for_long_enough),
         cmocka_unit_test(time_in_which_the_view_was_partial_is_no_unneeded_time),
+        cmocka_unit_test(a_step_of_the_clock_is_no_time_unneeded),
         cmocka_unit_test(a_node_that_is_needed_again_loses_its_soft_mark),
         cmocka_unit_test(a_node_that_is_used_little_is_drained_and_goes),
         cmocka_unit_test(taints_of_others_are_kept_as_they_are),
