@@ -344,7 +344,7 @@ static void an_empty_node_goes_when_nobody_has_needed_it_for_long_enough(void **
     end();
 }
 
-/* An hour of the clock that nobody has lived is none in which nobody needed the nodes. */
+/* A step of the clock by an hour does not count as time in which the nodes were not needed. */
 static void a_step_of_the_clock_is_no_time_unneeded(void **state)
 {
     (void)state;
