@@ -15,7 +15,11 @@
 #include "server/clock.h"
 #include "server/http_loop.h"
 
-enum { MIB = 1024 * 1024 };
+enum {
+    MIB = 1024 * 1024,
+    CUT_MOST = 64, /* of a listener: cut in one round, as many as were accepted in it (ACCEPT_BATCH), and closed in the next;
+                      four times that, for those that come in between */
+};
 
 static const struct {
     uint32_t connections; /* of one loop */
@@ -139,6 +143,16 @@ static void on_connection_closed(void *data)
     atomic_fetch_sub(&loop->open, 1);
 }
 
+static uint32_t most_open(const struct http_server *s, enum http_listener l)
+{
+    return s->config.connections != 0 ? s->config.connections : limits[l].connections;
+}
+
+uint32_t http_connections_most(const struct http_server *s, enum http_listener l)
+{
+    return most_open(s, l) + CUT_MOST;
+}
+
 static bool is_of(const struct connection *c, const struct in6_addr *peer)
 {
     return peer == NULL || IN6_ARE_ADDR_EQUAL(&c->peer, peer);
@@ -164,10 +178,10 @@ static void make_room(struct http_loop *loop, enum http_listener l, const struct
 {
     struct listener *at = &loop->listeners[l];
     struct connection *first;
-    uint32_t most = loop->server->config.connections, share = limits[l].of_address;
+    uint32_t share = limits[l].of_address;
     if (share != 0 && count_open(at, peer, &first) >= share)
         cut(first);
-    if (at->open >= (most != 0 ? most : limits[l].connections) && count_open(at, NULL, &first) != 0)
+    if (at->open >= most_open(loop->server, l) && count_open(at, NULL, &first) != 0)
         cut(first);
 }
 

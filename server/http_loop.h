@@ -92,6 +92,8 @@ void http_streams_end(struct http_loop *loop); /* those that can be ended now */
 
 /* http_connections.c */
 void http_connections_init(struct http_loop *loop);
+/* How many of a listener there are at once on one loop at most, those included that were cut and are not closed yet. */
+uint32_t http_connections_most(const struct http_server *s, enum http_listener l);
 /* Takes the socket; somebody else goes when there are too many. */
 void http_connection_new(struct http_loop *loop, enum http_listener l, h2o_socket_t *socket);
 /* A reply to the request is begun; the end of it is noticed. */

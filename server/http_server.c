@@ -398,6 +398,19 @@ int http_server_port(const struct http_server *s, enum http_listener l)
     return s->ports[l];
 }
 
+uint32_t http_server_descriptors(const struct http_server *s)
+{
+    enum { OWN = 8 }; /* of a loop: epoll, the queue's pipe, the spare one, and what h2o opens besides */
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < s->loop_count; i++) {
+        sum += OWN;
+        for (int l = 0; l < HTTP_LISTENER_COUNT; l++)
+            if (s->loops[i]->fds[l] >= 0)
+                sum += 1 + http_connections_most(s, (enum http_listener)l);
+    }
+    return sum;
+}
+
 uint32_t http_server_connections(const struct http_server *s)
 {
     uint32_t sum = 0;

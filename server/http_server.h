@@ -53,6 +53,8 @@ bool http_server_new(const struct http_server_config *config, struct http_server
                      struct err *err);
 void http_server_start(struct http_server *s); /* the threads run */
 int http_server_port(const struct http_server *s, enum http_listener l); /* 0: not listening */
+/* The most file descriptors that it has open at once, from its start to its end, whoever connects. Before the start. */
+uint32_t http_server_descriptors(const struct http_server *s);
 uint32_t http_server_connections(const struct http_server *s);
 /* Of loop number i, which beats once a second at least; NULL: there is none. Any thread. */
 const struct pulse *http_server_pulse(const struct http_server *s, uint32_t i);

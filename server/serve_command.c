@@ -21,6 +21,7 @@
 #include "planner/trial/options.h"
 #include "server/clock.h"
 #include "server/command.h"
+#include "server/descriptors.h"
 #include "server/ends.h"
 #include "server/gauges.h"
 #include "server/group_answers.h"
@@ -447,7 +448,7 @@ static bool open_all(struct serve *s, struct err *err)
                                  .derived = on_derived};
     if (!live_new(&config, &s->live, err))
         return false;
-    if (!open_certs(s, err) || !open_http(s, err))
+    if (!open_certs(s, err) || !open_http(s, err) || !descriptors_secure(http_server_descriptors(s->http), err))
         return false;
     for (int t = 0; t < LIVE_THREAD_COUNT; t++)
         health_watch(s->health, live_pulse(s->live, (enum live_thread)t));

@@ -35,6 +35,11 @@ void serve_ports(int *out)
 
 pid_t serve_start(const int *ports, const char *const *more)
 {
+    return serve_start_limited(ports, more, NULL, -1);
+}
+
+pid_t serve_start_limited(const int *ports, const char *const *more, const struct rlimit *files, int told)
+{
     char args[SERVE_ARGS_MAX][SERVE_ARG_LEN], *argv[SERVE_ARGS_MAX];
     int argc = 0;
     snprintf(args[argc++], SERVE_ARG_LEN, "--embedded");
@@ -55,6 +60,8 @@ pid_t serve_start(const int *ports, const char *const *more)
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* however the test ends */
     if (freopen("/dev/null", "w", stdout) == NULL)
         _exit(3);
+    if ((files != NULL && setrlimit(RLIMIT_NOFILE, files) != 0) || (told >= 0 && dup2(told, STDERR_FILENO) < 0))
+        _exit(4);
     _exit(command_serve(argc, argv));
 }
 

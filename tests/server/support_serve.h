@@ -2,6 +2,7 @@
 #ifndef TESTS_SERVER_SUPPORT_SERVE_H
 #define TESTS_SERVER_SUPPORT_SERVE_H
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "support_client.h"
@@ -14,6 +15,8 @@ void serve_ports(int *out);
 /* With --embedded and these ports; `more`: further arguments, up to a NULL. A second SIGTERM ends it at once, and so does
  * the end of the test. */
 pid_t serve_start(const int *ports, const char *const *more);
+/* The same with these limits of open files; `told`: where its standard error goes, or -1. */
+pid_t serve_start_limited(const int *ports, const char *const *more, const struct rlimit *files, int told);
 /* Asks once; status 0: nobody listens. */
 void serve_ask(int port, const char *path, struct client_reply *r);
 /* Asks until the status is this one. */
