@@ -49,7 +49,9 @@ static rlim_t needed(void)
     if (strstr(told, "stowage serve: ") != told || strstr(told, "the limit is 200: raise it (ulimit -Hn") == NULL ||
         strchr(told, '\n') != told + strlen(told) - 1)
         fail_msg("%s", told);
-    return strtoul(told + strlen("stowage serve: "), NULL, 10);
+    rlim_t need = strtoul(told + strlen("stowage serve: "), NULL, 10), listeners = strtoul(strchr(told, '(') + 1, NULL, 10);
+    assert_true(listeners > TOO_FEW && need >= listeners + DESCRIPTORS_API + DESCRIPTORS_REST); /* all at once */
+    return need;
 }
 
 static void test_refused_below_the_need(void **state)
