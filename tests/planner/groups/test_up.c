@@ -206,6 +206,74 @@ static void test_taints(void **state)
     scene_release(&s);
 }
 
+#define TERMS(terms_)                                                                                                  \
+    "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" terms_ "]}}}, "
+#define TERM(key_, op_, values_) "{matchExpressions: [{key: " key_ ", operator: " op_ ", values: [" values_ "]}]}"
+#define BARE(key_, op_) "{matchExpressions: [{key: " key_ ", operator: " op_ "}]}"
+#define NAMED(op_, values_) "{matchFields: [{key: metadata.name, operator: " op_ ", values: [" values_ "]}]}"
+
+/* Required node affinity, as kube-scheduler reads it: of node n1 with labels disk=ssd, size=8, none="". */
+static void test_node_affinity(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        bool fits;
+    } rows[] = {
+        {"", true},
+        {TERMS(TERM("disk", "In", "ssd, hdd")), true},
+        {TERMS(TERM("disk", "In", "hdd")), false},
+        {TERMS(TERM("rack", "In", "r1")), false},
+        {TERMS(TERM("disk", "NotIn", "hdd")), true},
+        {TERMS(TERM("disk", "NotIn", "ssd")), false},
+        {TERMS(TERM("rack", "NotIn", "r1")), true},
+        {TERMS(BARE("disk", "Exists")), true},
+        {TERMS(BARE("rack", "Exists")), false},
+        {TERMS(BARE("disk", "DoesNotExist")), false},
+        {TERMS(BARE("rack", "DoesNotExist")), true},
+        {TERMS(BARE("none", "Exists")), true},
+        {TERMS(TERM("none", "In", "''")), true},
+        {TERMS(TERM("none", "NotIn", "''")), false},
+        {TERMS(TERM("size", "Gt", "'7'")), true},
+        {TERMS(TERM("size", "Gt", "'8'")), false},
+        {TERMS(TERM("size", "Lt", "'9'")), true},
+        {TERMS(TERM("size", "Lt", "'8'")), false},
+        {TERMS(TERM("rack", "Lt", "'8'")), false},
+        {TERMS(TERM("disk", "Gt", "'0'")), false},
+        {TERMS("{matchExpressions: [{key: disk, operator: In, values: [ssd]}, {key: size, operator: In, values: ['8']}]}"), true},
+        {TERMS("{matchExpressions: [{key: disk, operator: In, values: [ssd]}, {key: size, operator: In, values: ['9']}]}"), false},
+        {TERMS(TERM("disk", "In", "hdd") ", " TERM("size", "In", "'8'")), true},
+        {TERMS(NAMED("In", "n1")), true},
+        {TERMS(NAMED("In", "n2")), false},
+        {TERMS(NAMED("NotIn", "n2")), true},
+        {TERMS("{matchExpressions: [{key: disk, operator: In, values: [ssd]}], matchFields: [{key: metadata.name, operator: In, "
+               "values: [n2]}]}"), false},
+        {TERMS("{}"), false},
+        {TERMS("{}, " TERM("disk", "In", "ssd")), true},
+        {"nodeSelector: {disk: ssd, size: '8'}, ", true},
+        {"nodeSelector: {disk: ssd, size: '9'}, ", false},
+        {"nodeSelector: {none: ''}, ", true},
+        {"nodeSelector: {rack: ''}, ", false},
+        {"nodeSelector: {disk: ssd}, " TERMS(TERM("size", "In", "'9'")), false},
+        {"nodeSelector: {disk: hdd}, " TERMS(TERM("size", "In", "'8'")), false},
+        {"nodeSelector: {disk: ssd}, " TERMS(TERM("size", "In", "'8'")), true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct scene s;
+        struct buf yaml = {0};
+        buf_addf(&yaml, "%s", NODE("n1", "8", ", disk: ssd, size: '8', none: ''", ""));
+        buf_addf(&yaml, POD("p", "a", "1", "%s"), rows[i].spec);
+        buf_add_char(&yaml, '\0');
+        scene_init(&s, yaml.ptr);
+        stand(&s);
+        const char *why = refusal(&s, "n1", "p");
+        if ((why[0] == '\0') != rows[i].fits)
+            fail_msg("%s: \"%s\"", rows[i].spec, why);
+        scene_release(&s);
+        buf_release(&yaml);
+    }
+}
+
 /* Both ways: who wants to be alone, and whoever comes to it. */
 static void test_apart(void **state)
 {
@@ -526,7 +594,7 @@ int main(void)
         cmocka_unit_test(test_spread_over_what_stands), cmocka_unit_test(test_in_turn),
         cmocka_unit_test(test_expanders),       cmocka_unit_test(test_price),
         cmocka_unit_test(test_price_prefers_a_size), cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_taints), cmocka_unit_test(test_old_nodes_count),
+        cmocka_unit_test(test_taints),          cmocka_unit_test(test_node_affinity), cmocka_unit_test(test_old_nodes_count),
         cmocka_unit_test(test_max_size_and_limits),
         cmocka_unit_test(test_skipped),         cmocka_unit_test(test_balanced),
         cmocka_unit_test(test_zero_or_max),     cmocka_unit_test(test_salvo),
