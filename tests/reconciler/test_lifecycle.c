@@ -102,6 +102,32 @@ static const struct {
      "metadata: {name: c, uid: m, labels: {karpenter.sh/do-not-sync-taints: 'true'}}\nspec: {providerID: kwok://c, taints: "
      "[{key: karpenter.sh/unregistered, effect: NoExecute}, {key: own, effect: NoSchedule}]}\n", 0,
      ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "\"taints\":[{\"key\":\"own\",\"effect\":\"NoSchedule\"}]", NULL},
+    {"those that it has are not added, and one with another effect is another", TAINTED,
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: team, effect: NoExecute}, {key: boot, effect: "
+     "NoExecute}]}\n", 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL,
+     "\"taints\":[{\"key\":\"team\",\"effect\":\"NoExecute\"},{\"key\":\"boot\",\"effect\":\"NoExecute\"},"
+     "{\"key\":\"team\",\"effect\":\"NoSchedule\"}]", NULL},
+    {"its own taints stay as they are, with value and time", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: own, value: v, effect: NoExecute, timeAdded: "
+     "'2026-01-02T03:00:00Z'}, {key: bare, value: '', effect: NoSchedule}]}\n", 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL,
+     "\"taints\":[{\"key\":\"own\",\"value\":\"v\",\"effect\":\"NoExecute\",\"timeAdded\":\"2026-01-02T03:00:00Z\"},"
+     "{\"key\":\"bare\",\"effect\":\"NoSchedule\"}]", NULL},
+    {"the taint of the unregistered goes with its effect alone", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: karpenter.sh/unregistered, effect: NoSchedule}, {key: "
+     "karpenter.sh/unregistered, effect: NoExecute}]}\n", 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL,
+     "\"taints\":[{\"key\":\"karpenter.sh/unregistered\",\"effect\":\"NoSchedule\"}]", NULL},
+    {"our finalizer is there once", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m, finalizers: [karpenter.sh/termination, example.com/disk]}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE,
+     false, LIFECYCLE_GOES_ON, NULL, "\"finalizers\":[\"karpenter.sh/termination\",\"example.com/disk\"]", NULL},
+    {"one that is labelled and still has the taint is not registered", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: kwok://c, taints: [{key: "
+     "karpenter.sh/unregistered, effect: NoExecute}]}\n", 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "\"taints\":[]", NULL},
+    {"one that is being deleted does not register", CLAIM(NOW_TEXT, LAUNCHED_NOW),
+     "metadata: {name: c, uid: m, deletionTimestamp: '" NOW_TEXT "'}\nspec: {providerID: kwok://c}\n", HAS_MACHINE, ERR_NONE, false,
+     LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotFound"},
+    {"nor does one of a claim without a machine", META NOW_TEXT OURS ", labels: {team: mine}}\nstatus: {conditions: ["
+     CONDITION("Launched", "True", NOW_TEXT) "]}\n",
+     "metadata: {name: c, uid: m}\nspec: {providerID: ''}\n", 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, NULL},
     {"168: what its owner has taken off since does not come back", TAINTED_CLAIM_REGISTERED,
      "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: kwok://c}\n", 0,
      ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotReady"},
