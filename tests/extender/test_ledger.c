@@ -568,9 +568,53 @@ static void test_last_victim_of_a_node(void **state)
     ledger_free(l);
 }
 
+static bool is_booked(struct ledger *l, mono_ms now)
+{
+    struct arena a;
+    struct ledger_news news;
+    uint64_t version = 0;
+    arena_init(&a, 0);
+    bool booked = ledger_news(l, &version, now, &a, &news) && news.booking_count != 0;
+    arena_release(&a);
+    return booked;
+}
+
+/* What a snapshot shows as bound is kept for the answers that are being given from the one before, and no longer. */
+static void a_settled_booking_stays_for_a_moment(void **state)
+{
+    (void)state;
+    const uint64_t node = 7;
+    struct ledger *l = ledger_new();
+    assert_true(book(l, 1, &node, 1, 1000));
+    ledger_settle(l, 1, true, 2000);
+    assert_true(is_booked(l, 2000 + LEDGER_SETTLED_MS - 1));
+    assert_false(is_booked(l, 2000 + LEDGER_SETTLED_MS + SWEPT_WITHIN));
+    ledger_free(l);
+}
+
+/* Only a pod that was let onto one node, and was not seen bound, has lost something when it is forgotten. */
+static void what_is_forgotten_was_one(void **state)
+{
+    (void)state;
+    const uint64_t node = 7;
+    struct ledger *l = ledger_new();
+    assert_false(ledger_forget(l, 1));
+    assert_true(book(l, 1, &node, 1, 1000));
+    assert_true(ledger_forget(l, 1));
+    assert_true(book(l, 1, &node, 1, 1000));
+    ledger_settle(l, 1, true, 1100);
+    assert_false(ledger_forget(l, 1));
+    assert_true(ledger_book(l, &(struct booking){.uid = SPAN("u"), .ns = SPAN("web"), .name = SPAN("p"), .id = 1, .nodes = &node,
+                                                 .node_count = 1, .several = true}, 1000));
+    assert_false(ledger_forget(l, 1));
+    ledger_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_settled_booking_stays_for_a_moment),
+        cmocka_unit_test(what_is_forgotten_was_one),
         cmocka_unit_test(test_news_tell_what_stands),
         cmocka_unit_test(test_news_are_few_or_all),
         cmocka_unit_test(test_news_tell_each_booking_once),

@@ -5,17 +5,26 @@
 
 #include "tests/sim/support_loop.h"
 
+static void load_waiting(struct sim *s, const char *name)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
+             "\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"labels\":{\"app\":\"web\"}},"
+             "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+             "{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":"
+             "\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\"}]}}",
+             name);
+    load(s, text);
+}
+
 /* A pod that waits, in a cluster whose scheduler never comes. */
 static void begin(struct loop *l)
 {
     const struct sim_options o = {.no_scheduler = true};
     struct sim *s = new_sim_with(&o, node_class_yaml());
     load(s, pool_yaml("general", "", ""));
-    load(s, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
-            "\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"labels\":{\"app\":\"web\"}},"
-            "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
-            "{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":"
-            "\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\"}]}}");
+    load_waiting(s, "web");
     l->keeps = l->hears = true;
     loop_begin(l, s);
 }
@@ -311,6 +320,92 @@ static void bound_elsewhere(void **state)
     loop_end(&l);
 }
 
+static uint32_t count_told(const struct loop *l, const char *text)
+{
+    uint32_t count = 0;
+    for (const char *at = l->history.ptr; at != NULL && (at = strstr(at, text)) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* One Event in half a minute, with how many more there were. */
+static void many_bound_elsewhere_are_reported_together(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    begin(&l);
+    load_waiting(l.sim, "web-2");
+    load_waiting(l.sim, "web-3");
+    load_waiting(l.sim, "web-4");
+    run_for(l.sim, 25 * MS_SECOND);
+    assert_int_equal(places(&l), 4);
+    load(l.sim, ready_node_yaml("other", "8", "8Gi"));
+    run_for(l.sim, MS_SECOND);
+    bind(l.sim, "web", "other");
+    run_for(l.sim, MS_SECOND);
+    assert_int_equal(count_told(&l, "event BoundElsewhere "), 1);
+    bind(l.sim, "web-2", "other");
+    run_for(l.sim, MS_SECOND);
+    bind(l.sim, "web-3", "other");
+    run_for(l.sim, 15 * MS_SECOND);
+    assert_int_equal(count_told(&l, "event BoundElsewhere "), 1);
+    run_for(l.sim, 15 * MS_SECOND);
+    bind(l.sim, "web-4", "other");
+    run_for(l.sim, MS_SECOND);
+    assert_int_equal(count_told(&l, "event BoundElsewhere "), 2);
+    assert_true(told(&l, "event BoundElsewhere web-4: default/web-4  was bound to other, though its planned node "));
+    assert_true(told(&l, " was ready; so it is with 2 more\n"));
+    loop_end(&l);
+}
+
+/* Once it was counted as refused it does not count as bound elsewhere, too; and it is refused once. */
+static void refused_counts_once(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    char uid[64];
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    snprintf(uid, sizeof(uid), "%s", first(l.sim, KIND_POD, "metadata.uid"));
+    struct sent_pod refused = {
+        .uid = span_of(uid),
+        .node = span_hash(span_of(first(l.sim, KIND_NODE, "metadata.name"))),
+        .refused = true,
+    };
+    l.sent = &refused;
+    l.sent_count = 1;
+    run_for(l.sim, 25 * MS_SECOND);
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 2);
+    assert_int_equal((int)l.measured[MEASURE_DIVERGED], 1);
+    load(l.sim, ready_node_yaml("other", "4", "8Gi"));
+    run_for(l.sim, MS_SECOND);
+    bind(l.sim, "web", "other");
+    run_for(l.sim, MS_SECOND);
+    assert_int_equal((int)l.measured[MEASURE_DIVERGED], 1);
+    assert_false(told(&l, "BoundElsewhere"));
+    loop_end(&l);
+}
+
+/* That another node than the planned one refuses the pod says nothing about the plan. */
+static void a_refusal_by_another_node_is_none(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    char uid[64];
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    load(l.sim, ready_node_yaml("small", "100m", "1Gi"));
+    run_for(l.sim, MS_SECOND);
+    snprintf(uid, sizeof(uid), "%s", first(l.sim, KIND_POD, "metadata.uid"));
+    struct sent_pod refused = {.uid = span_of(uid), .node = span_hash(SPAN("small")), .refused = true};
+    l.sent = &refused;
+    l.sent_count = 1;
+    run_for(l.sim, 5 * MS_SECOND);
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 1);
+    assert_false(told(&l, "stowage_divergences_total cause=refused 1\n"));
+    loop_end(&l);
+}
+
 /* It found room before its node was ready: nothing is wrong. */
 static void bound_ahead(void **state)
 {
@@ -544,6 +639,9 @@ int main(void)
         cmocka_unit_test(turned_down_unasked),
         cmocka_unit_test(refused_is_planned_anew),
         cmocka_unit_test(bound_elsewhere),
+        cmocka_unit_test(many_bound_elsewhere_are_reported_together),
+        cmocka_unit_test(refused_counts_once),
+        cmocka_unit_test(a_refusal_by_another_node_is_none),
         cmocka_unit_test(bound_ahead),
         cmocka_unit_test(robbed_is_planned_anew),
         cmocka_unit_test(an_overtaken_plan_is_made_again),
