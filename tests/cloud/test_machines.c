@@ -1,4 +1,4 @@
-/* Which Machines of Cluster API can be taken for a NodeClaim, and whose they are. */
+/* Which Machines of Cluster API can be taken for a NodeClaim, and which MachineDeployment has them. */
 #include "cloud/groups/cluster_api_inner.h"
 #include "cloud/machines_inner.h"
 #include "kube/kind.h"
@@ -54,12 +54,12 @@ static void which_are_free(void **state)
         const char *label, *machine;
         bool is_free, is_marked;
     } rows[] = {
-        {"nobody has it", MACHINE("", "", ""), true, false},
+        {"without an owner", MACHINE("", "", ""), true, false},
         {"it is being deleted", MACHINE(", deletionTimestamp: '2026-01-01T00:00:00Z'", "", ""), false, false},
         {"a NodeClaim has it", MACHINE(", annotations: {stowage.dev/nodeclaim-uid: u1}", "", ""), false, false},
         {"it is a member", MACHINE(", labels: {node.cluster.x-k8s.io/karpenter-member: ''}", "", ""), false, false},
         {"it is marked to go, by us", MACHINE(", annotations: {cluster.x-k8s.io/delete-machine: " CAPI_MARK "}", "", ""), false, true},
-        {"by somebody else", MACHINE(", annotations: {cluster.x-k8s.io/delete-machine: 'yes'}", "", ""), false, false},
+        {"with another value", MACHINE(", annotations: {cluster.x-k8s.io/delete-machine: 'yes'}", "", ""), false, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct cluster_machine *m = decoded(rows[i].machine, &cluster_machine_schema);
@@ -71,7 +71,7 @@ static void which_are_free(void **state)
     }
 }
 
-static void whose_they_are(void **state)
+static void which_group_has_them(void **state)
 {
     (void)state;
     static const struct {
@@ -111,7 +111,7 @@ static void which_have_failed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(which_are_free), cmocka_unit_test(whose_they_are),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(which_are_free), cmocka_unit_test(which_group_has_them),
                                        cmocka_unit_test(which_have_failed)};
     return cmocka_run_group_tests_name("machines", tests, setup, teardown);
 }

@@ -409,7 +409,7 @@ static void when_it_has_paid(void **state)
         {"a replacement that saves nothing", DECIDE_REPLACE, dear, 1, 0, -1},
         {"that costs more", DECIDE_REPLACE, dear, 1, -0.1, -1},
         {"whose price is not known", DECIDE_REPLACE, unknown, 1, NAN, -1},
-        {"longer than anybody lives", DECIDE_REPLACE, dear, 1, 1e-300, -1},
+        {"longer than a duration can be", DECIDE_REPLACE, dear, 1, 1e-300, -1},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct disruption_command c = {.decision = rows[i].decision, .replacements = rows[i].by, .replacement_count = rows[i].count,
@@ -421,7 +421,7 @@ static void when_it_has_paid(void **state)
 }
 
 /* A method that is passed over is not asked: the next one is. */
-static void who_is_passed_over(void **state)
+static void which_method_is_passed_over(void **state)
 {
     (void)state;
     struct deciding x;
@@ -447,7 +447,7 @@ int main(void)
         cmocka_unit_test(a_budget_that_holds_somebody_back_is_known),
         cmocka_unit_test(what_is_saved),
         cmocka_unit_test(when_it_has_paid),
-        cmocka_unit_test(who_is_passed_over),
+        cmocka_unit_test(which_method_is_passed_over),
     };
     return cmocka_run_group_tests_name("disruption", tests, NULL, NULL);
 }

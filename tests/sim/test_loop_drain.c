@@ -94,7 +94,7 @@ static void name_holder(const struct loop *l, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(end - at), at);
 }
 
-/* 217: people who wait for the drain learn of each pod that holds it, also of the second one. */
+/* 217: each pod that holds the drain is reported, also the second one. */
 static void the_next_pod_that_holds_the_drain_is_named(void **state)
 {
     (void)state;

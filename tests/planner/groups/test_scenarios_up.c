@@ -154,7 +154,7 @@ static const struct scenario rows[] = {
      .watch = WATCH_UP},
     {"a node that is overcommitted in what a pod does not ask for takes it", A,
      "0:00 scheduler off\n0:00 nodes a 1\n0:00 pods full 1 1 mem=20Gi on=a-1\n0:00 pods web 1 3", "0:00 ScaleUpNotNeeded; ", .watch = WATCH_UP},
-    {"and is full for who asks for it", A,
+    {"and is full for a pod that asks for it", A,
      "0:00 scheduler off\n0:00 nodes a 1\n0:00 pods full 1 1 mem=16Gi on=a-1\n0:00 pods web 1 3 mem=1Mi", "0:00 a 1->2; ", .end = 0},
     {"scenario 44: -10 does", A, "0:00 pods web 1 3 | priority: -10, ", "0:00 a 0->1; ", .end = 0},
     {"scenario 45: without a priority", A, "0:00 pods web 1 3", "0:00 a 0->1; ", .end = 0},
