@@ -169,16 +169,17 @@ static void a_second_list_is_asked_for_after_ten_seconds(void **state)
 static void the_next_verdict_is_known(void **state)
 {
     (void)state;
+    struct guards g = {0};
     struct snapshot s = {0};
-    assert_int_equal(guards_due(&s, NOW), INT64_MAX);
-    assert_int_equal(guards_due(&s, 0), INT64_MAX);
+    assert_int_equal(guards_due(&g, &s, NOW), INT64_MAX);
+    assert_int_equal(guards_due(&g, &s, 0), INT64_MAX);
     s.state[KIND_POD].broken_since = NOW - 10;
-    assert_int_equal(guards_due(&s, NOW), NOW - 10 + GUARDS_BROKEN_MS);
+    assert_int_equal(guards_due(&g, &s, NOW), NOW - 10 + GUARDS_BROKEN_MS);
     s.state[KIND_NODE].broken_since = NOW - 20;
     s.state[KIND_NODE_CLAIM].broken_since = NOW - 5;
-    assert_int_equal(guards_due(&s, NOW), NOW - 20 + GUARDS_BROKEN_MS);
-    assert_int_equal(guards_due(&s, NOW - 20 + GUARDS_BROKEN_MS), NOW - 10 + GUARDS_BROKEN_MS);
-    assert_int_equal(guards_due(&s, NOW - 5 + GUARDS_BROKEN_MS), INT64_MAX);
+    assert_int_equal(guards_due(&g, &s, NOW), NOW - 20 + GUARDS_BROKEN_MS);
+    assert_int_equal(guards_due(&g, &s, NOW - 20 + GUARDS_BROKEN_MS), NOW - 10 + GUARDS_BROKEN_MS);
+    assert_int_equal(guards_due(&g, &s, NOW - 5 + GUARDS_BROKEN_MS), INT64_MAX);
 }
 
 int main(void)
