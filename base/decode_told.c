@@ -125,9 +125,6 @@ const char *decode_shown(struct doc_value v, char *out, size_t size)
             snprintf(out, size, "\"%.*s\"", SPAN_ARG(text));
         else
             snprintf(out, size, "\"%.*s…\"", SHOWN_MAX, text.ptr);
-        for (char *p = out; *p != '\0'; p++)
-            if ((unsigned char)*p < 0x20 || *p == 0x7f)
-                *p = '?';
         return out;
     default:
         return doc_type_name(type);

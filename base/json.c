@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/safe_text.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -89,14 +90,14 @@ void json_array_end(struct json *j)
 
 static const uint64_t EACH_BYTE = UINT64_C(0x0101010101010101);
 
-/* Whether eight bytes are ASCII and none is a quote, a backslash or below 0x20. Only a byte that is
+/* Whether eight bytes are ASCII and none is a quote, a backslash, DEL or below 0x20. Only a byte that is
  * takes from the one above it, so that the answer is exact. */
 static bool is_plain(const char *at)
 {
     uint64_t word;
     memcpy(&word, at, sizeof(word));
-    uint64_t quote = word ^ EACH_BYTE * '"', backslash = word ^ EACH_BYTE * '\\';
-    return ((word | (word - EACH_BYTE * 0x20) | (quote - EACH_BYTE) | (backslash - EACH_BYTE)) &
+    uint64_t quote = word ^ EACH_BYTE * '"', backslash = word ^ EACH_BYTE * '\\', del = word ^ EACH_BYTE * 0x7f;
+    return ((word | (word - EACH_BYTE * 0x20) | (quote - EACH_BYTE) | (backslash - EACH_BYTE) | (del - EACH_BYTE)) &
             EACH_BYTE * 0x80) == 0;
 }
 
@@ -108,29 +109,41 @@ static size_t plain_run(const char *at, const char *end)
         p += 8;
     while (p < end) {
         unsigned char c = (unsigned char)*p;
-        if (c < 0x20 || c == '"' || c == '\\')
+        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
             break;
         size_t n = c < 0x80 ? 1 : utf8_length(p, end);
-        if (n == 0)
+        if (n == 0 || (n > 1 && !safe_code(utf8_code(p, n))))
             break;
         p += n;
     }
     return (size_t)(p - at);
 }
 
-static void add_escaped(struct buf *out, unsigned char c)
+static void add_unit(struct buf *out, uint32_t unit)
+{
+    buf_addf(out, "\\u%04x", unit);
+}
+
+/* The character at `at`, as an escape; returns its bytes. Beyond U+FFFF it is two surrogates (RFC 8259, 7). */
+static size_t add_escaped(struct buf *out, const char *at, const char *end)
 {
     static const char short_forms[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     for (size_t i = 0; i + 1 < sizeof(short_forms); i += 2) {
-        if ((unsigned char)short_forms[i] == c) {
+        if (short_forms[i] == *at) {
             buf_add(out, (struct span){(char[]){'\\', short_forms[i + 1]}, 2});
-            return;
+            return 1;
         }
     }
-    if (c < 0x20)
-        buf_addf(out, "\\u%04x", (unsigned)c);
-    else
+    size_t n = utf8_length(at, end);
+    uint32_t code = n != 0 ? utf8_code(at, n) : 0;
+    if (n == 0) {
         buf_add(out, SPAN("\xEF\xBF\xBD")); /* U+FFFD for a byte that is no UTF-8 */
+        return 1;
+    }
+    if (code > 0xFFFF)
+        add_unit(out, 0xD800 + ((code - 0x10000) >> 10));
+    add_unit(out, code > 0xFFFF ? 0xDC00 + (code & 0x3FF) : code);
+    return n;
 }
 
 static void add_with_escapes(struct buf *out, struct span s)
@@ -142,7 +155,7 @@ static void add_with_escapes(struct buf *out, struct span s)
         buf_add(out, (struct span){at, run});
         at += run;
         if (at < end)
-            add_escaped(out, (unsigned char)*at++);
+            at += add_escaped(out, at, end);
     }
     buf_add_char(out, '"');
 }

@@ -1,5 +1,6 @@
 /* json: an append-only JSON writer over a buf. Commas and nesting are its business, escaping too;
- * bytes that are not UTF-8 are written as U+FFFD. Misuse (a value without a key in an object) is an
+ * bytes that are not UTF-8 are written as U+FFFD, and characters that could steer a terminal as \uXXXX
+ * (safe_code): the value stays exact, and who prints the text sees what is there. Misuse (a value without a key in an object) is an
  * assertion. Depth at most 64.
  *
  * No name here is one of jansson's, which the in-memory cluster links: a clash would send the

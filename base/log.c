@@ -1,5 +1,6 @@
 #include "base/log.h"
 #include "base/json.h"
+#include "base/safe_text.h"
 #include "base/wrap.h"
 
 #include <stdarg.h>
@@ -49,15 +50,6 @@ static struct day_time split_time(int64_t ms)
     return t;
 }
 
-static void add_plain(struct buf *out, struct span text)
-{
-    size_t from = out->len;
-    buf_add(out, text);
-    for (size_t i = from; i < out->len; i++)
-        if ((unsigned char)out->ptr[i] < 0x20 || out->ptr[i] == 0x7f)
-            out->ptr[i] = ' ';
-}
-
 /* A terminal too narrow for a column of sentences breaks lines itself. */
 static void put_text(struct buf *line, const struct event *e, uint32_t width)
 {
@@ -66,14 +58,14 @@ static void put_text(struct buf *line, const struct event *e, uint32_t width)
     struct buf sentence = {0};
     buf_addf(line, "%02u:%02u:%02u  ", t.hour, t.minute, t.second);
     size_t from = line->len;
-    add_plain(line, span_of(e->subject));
+    safe_line_add(line, span_of(e->subject));
     wrap_spaces(line, line->len - from < 9 ? (uint32_t)(10 - (line->len - from)) : 1);
     uint32_t at = (uint32_t)line->len;
     if (e->level == LOG_ERROR)
         buf_add(&sentence, SPAN("error: "));
     else if (e->level == LOG_WARN)
         buf_add(&sentence, SPAN("warning: "));
-    add_plain(&sentence, e->message);
+    buf_add(&sentence, e->message);
     wrap_put(line, buf_span(&sentence), width >= LEAST ? width : UINT32_MAX, at, COLUMN);
     buf_release(&sentence);
 }

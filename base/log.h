@@ -2,8 +2,8 @@
  * returns reasons. Thread-safe: a line is one write(2) of the sink.
  *
  * The text form is `15:04:05  subject   sentence` in UTC, with "error: " or "warning: " before the
- * sentence of those levels, and without the fields; control characters become spaces, so that nothing
- * from outside moves the cursor. A terminal gets a long sentence on several lines, indented. The JSON form has time, level, subject, message and the fields. */
+ * sentence of those levels, and without the fields; what is not safe to show there becomes escapes
+ * (safe_text.h). A terminal gets a long sentence on several lines, indented. The JSON form has time, level, subject, message and the fields. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 

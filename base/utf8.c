@@ -28,13 +28,12 @@ size_t utf8_length(const char *at, const char *end)
     return n;
 }
 
-void utf8_tame(char *text, size_t len)
+uint32_t utf8_code(const char *at, size_t length)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i], next = i + 1 < len ? (unsigned char)text[i + 1] : 0;
-        if ((c < 0x20 && c != '\n') || c == 0x7f)
-            text[i] = '?';
-        else if (c == 0xc2 && next >= 0x80 && next < 0xa0) /* U+0080 to U+009F */
-            text[i] = text[i + 1] = '?';
-    }
+    static const unsigned char lead[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    const unsigned char *p = (const unsigned char *)at;
+    uint32_t code = p[0] & lead[length];
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (p[i] & 0x3F);
+    return code;
 }

@@ -1,4 +1,5 @@
 #include "base/wrap.h"
+#include "base/safe_text.h"
 
 uint32_t wrap_width(struct span s)
 {
@@ -16,6 +17,9 @@ void wrap_spaces(struct buf *out, uint32_t n)
 
 void wrap_put(struct buf *out, struct span text, uint32_t width, uint32_t at, uint32_t hang)
 {
+    struct buf safe = {0};
+    safe_line_add(&safe, text);
+    text = buf_span(&safe);
     for (bool first = true; text.len != 0; first = false) {
         struct span word = span_cut(text, ' ', &text);
         uint32_t wide = wrap_width(word);
@@ -30,5 +34,6 @@ void wrap_put(struct buf *out, struct span text, uint32_t width, uint32_t at, ui
         buf_add(out, word);
         at += wide;
     }
+    buf_release(&safe);
     buf_add_char(out, '\n');
 }

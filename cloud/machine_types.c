@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/safe_text.h"
 #include "cloud/catalogue.h"
 #include "cloud/groups/cluster_api_shape.h"
 
@@ -90,7 +91,7 @@ static bool read_price(struct making *m, struct machine_offer *s)
     if (node_group_price(text, &s->price))
         return true;
     tell(m, arena_printf(m->a, "annotation %s: \"%.*s\" is no price; write dollars an hour, like 0.0932", MACHINE_PRICE_KEY,
-                         SPAN_ARG(text)));
+                         SPAN_ARG(safe_value(m->a, text))));
     return false;
 }
 

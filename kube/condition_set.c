@@ -2,6 +2,8 @@
  * shared with the decoded object is never written to. */
 #include "kube/condition_set.h"
 
+#include "base/safe_text.h"
+
 static const struct span ready = SPAN_INIT("Ready");
 
 static const struct span pool_dependents[] = {SPAN_INIT("ValidationSucceeded"),
@@ -58,6 +60,7 @@ static bool put_one(struct condition_set *s, struct condition c)
 {
     const struct condition *old = conditions_find(s->list, c.type);
     bool first_is_creation = is_dependent(s->rules, c.type) || span_eq(c.type, ready);
+    c.message = safe_line(s->arena, c.message);
     c.observed_generation = s->generation;
     c.transition = s->now;
     if (old == NULL && first_is_creation)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/safe_text.h"
 #include "base/units.h"
 #include "kube/backoff.h"
 #include "kube/meta.h"
@@ -245,9 +246,10 @@ static struct span cut(struct span s, size_t max)
     return s;
 }
 
-/* One that is cut says so. */
-static struct span cut_note(struct arena *a, struct span note)
+/* Safe to print, as `kubectl describe` does; one that is cut says so. */
+static struct span shown_note(struct arena *a, struct span note)
 {
+    note = safe_line(a, note);
     if (note.len <= EVENTS_NOTE_MAX)
         return note;
     struct span kept = cut(note, EVENTS_NOTE_MAX - 3);
@@ -312,7 +314,7 @@ static void write_event(const struct events *e, const struct event_note *n, cons
     put_object(&j, "regarding", &n->about);
     if (n->related != NULL)
         put_object(&j, "related", n->related);
-    json_put_string(&j, "note", cut_note(&a, n->note));
+    json_put_string(&j, "note", shown_note(&a, n->note));
     json_put_string(&j, "type", n->warning ? SPAN("Warning") : SPAN("Normal"));
     json_object_end(&j);
     arena_release(&a);

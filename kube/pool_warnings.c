@@ -1,5 +1,6 @@
 #include "kube/pool_warnings.h"
 
+#include "base/safe_text.h"
 #include "kube/allow_windows.h"
 #include "kube/budget.h"
 #include "kube/disruption_mode.h"
@@ -80,7 +81,7 @@ static void look_at_annotations(struct look *l)
         const struct row *row = row_of(key);
         if (row != NULL && !row->reads(l->pool, &err))
             warn(l, annotation_path(l, "metadata", key),
-                 arena_printf(l->arena, "\"%.*s\"%s%s%s", SPAN_ARG(value), row->effect, row->fix, err.msg));
+                 arena_printf(l->arena, "\"%.*s\"%s%s%s", SPAN_ARG(safe_value(l->arena, value)), row->effect, row->fix, err.msg));
     }
     const struct plain_labels *given = &l->pool->annotations;
     for (uint32_t i = 0; i < given->count && !findings_closed(l->found); i++)

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/safe_text.h"
+
 /* --- policies --- */
 
 enum { PRIORITY_MOST = 100 };
@@ -18,13 +20,17 @@ struct checking {
 static void violate(struct checking *c, const char *field, struct span what)
 {
     const struct repair_text *t = c->text;
+    struct buf line = {0};
     c->fine = false;
-    buf_addf(c->violations,
+    buf_addf(&line,
              "repairPolicies[%u] {conditionType: \"%.*s\", conditionStatus: \"%.*s\", reasonRegex: \"%.*s\", "
-             "tolerationDuration: \"%.*s\", terminationGracePeriod: \"%.*s\", priority: %lld, action: \"%.*s\"}: %s: %.*s\n",
+             "tolerationDuration: \"%.*s\", terminationGracePeriod: \"%.*s\", priority: %lld, action: \"%.*s\"}: %s: %.*s",
              c->number, SPAN_ARG(t->condition_type), SPAN_ARG(t->condition_status), SPAN_ARG(t->reason_regex),
              SPAN_ARG(t->toleration), SPAN_ARG(t->grace), (long long)t->priority, SPAN_ARG(t->action), field,
              SPAN_ARG(what));
+    safe_line_add(c->violations, buf_span(&line));
+    buf_add_char(c->violations, '\n');
+    buf_release(&line);
 }
 
 static void check_status(struct checking *c, struct repair_policy *out)

@@ -3,7 +3,7 @@
 #include "base/span.h"
 
 /* Those that CMakeLists.txt embeds. */
-#define MODULES(X) X(page) X(stream) X(format) X(query) X(layout) X(fleet) X(boxes) X(nodes) X(chart) X(tables) X(panel) X(groups) X(pods) X(dom)
+#define MODULES(X) X(page) X(stream) X(format) X(query) X(layout) X(fleet) X(boxes) X(nodes) X(chart) X(tables) X(panel) X(groups) X(pods) X(dom) X(text)
 
 #define DECLARE(name) extern const char page_##name##_js[]; extern const size_t page_##name##_js_len;
 MODULES(DECLARE)

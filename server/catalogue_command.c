@@ -137,7 +137,7 @@ static int run_from_aws(struct arena *a, int argc, char *const *argv, struct err
     }
     int status = write_out(s, err);
     if (status == 0)
-        command_complain("%.*s", SPAN_ARG(buf_span(&notes)));
+        command_complain_lines(&notes);
     buf_release(&notes);
     catalogue_source_free(s);
     return status;

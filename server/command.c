@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/safe_text.h"
 #include "server/colour.h"
 #include "server/yaml_text.h"
 
@@ -29,13 +29,16 @@ bool command_print(struct buf *text, bool as_yaml, struct err *err)
 {
     struct buf yaml = {.max = text->max};
     bool ok = !text->overflow && (!as_yaml || yaml_text(&yaml, buf_span(text), err));
-    struct buf coloured = {.max = text->max != 0 ? 2 * text->max : 0}, *shown = as_yaml ? &yaml : text;
-    utf8_tame(shown->ptr, shown->len);
-    if (!as_yaml && text->len != 0 && text->ptr[0] != '{' && colour_wanted(isatty(STDOUT_FILENO) == 1, command_environment)) {
-        colour_put(&coloured, buf_span(text));
+    struct buf safe = {.max = yaml.max}, coloured = {.max = text->max != 0 ? 2 * text->max : 0}, *shown = as_yaml ? &yaml : text;
+    if (!safe_text_is(buf_span(shown), true)) {
+        safe_lines_add(&safe, buf_span(shown));
+        shown = &safe;
+    }
+    if (!as_yaml && shown->len != 0 && shown->ptr[0] != '{' && colour_wanted(isatty(STDOUT_FILENO) == 1, command_environment)) {
+        colour_put(&coloured, buf_span(shown));
         shown = &coloured;
     }
-    if (text->overflow || yaml.overflow || coloured.overflow)
+    if (text->overflow || yaml.overflow || safe.overflow || coloured.overflow)
         ok = err_set(err, ERR_INTERNAL, "the answer is larger than %zu MiB",
                      (text->max != 0 ? text->max : BUF_DEFAULT_MAX) / 1024 / 1024);
     if (ok)
@@ -43,6 +46,7 @@ bool command_print(struct buf *text, bool as_yaml, struct err *err)
              err_set(err, ERR_INTERNAL, "standard output cannot be written");
     buf_release(text);
     buf_release(&yaml);
+    buf_release(&safe);
     buf_release(&coloured);
     return ok;
 }
@@ -58,8 +62,17 @@ bool command_report(const struct buf *page, const char *path, struct err *err)
     return ok || err_set(err, ERR_INVALID, "--report: %s cannot be written: %s", path, strerror(errno));
 }
 
+void command_complain_lines(const struct buf *lines)
+{
+    struct buf safe = {0};
+    safe_lines_add(&safe, buf_span(lines));
+    fwrite(buf_span(&safe).ptr, 1, safe.len, stderr);
+    buf_release(&safe);
+}
+
 void command_complain(const char *format, ...)
 {
+    struct buf line = {0};
     char *text = NULL;
     va_list args;
     va_start(args, format);
@@ -67,8 +80,10 @@ void command_complain(const char *format, ...)
     va_end(args);
     if (n < 0)
         return; /* no memory left to say so */
-    utf8_tame(text, (size_t)n);
-    fwrite(text, 1, (size_t)n, stderr);
+    safe_line_add(&line, (struct span){text, (size_t)n});
+    buf_add_char(&line, '\n');
+    fwrite(line.ptr, 1, line.len, stderr);
+    buf_release(&line);
     free(text);
 }
 
@@ -80,7 +95,7 @@ int command_once(const char *word, int (*run)(struct arena *a, int argc, char *c
     arena_init(&a, 0);
     int status = run(&a, argc, argv, &err);
     if (err.kind != ERR_NONE)
-        command_complain("stowage %s: %s\n", word, err.msg);
+        command_complain("stowage %s: %s", word, err.msg);
     arena_release(&a);
     return status;
 }

@@ -27,14 +27,17 @@ int command_help(const char *word);
  * output is none. */
 const char *command_environment(const char *name);
 uint32_t terminal_width(void);
-/* Writes the answer, a table's text or JSON, to standard output; JSON `as_yaml` when that was asked for. What
- * could steer a terminal is taken out, and a table is coloured there (colour.h). Releases the text. */
+/* Writes the answer, a table's text or JSON, to standard output; JSON `as_yaml` when that was asked for. Who composes a
+ * table makes each of its lines safe (safe_text.h); what is not is made so here, line breaks apart. A table is coloured
+ * on a terminal (colour.h). Releases the text. */
 bool command_print(struct buf *text, bool as_yaml, struct err *err);
 
 /* Writes the page that --report asks for. */
 bool command_report(const struct buf *page, const char *path, struct err *err);
 
-/* Writes texts that may hold names out of files to standard error, fit for a terminal. */
+/* Writes one line to standard error, made safe as a whole (safe_text.h); the format has no line break. */
 void command_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same of lines, each of which was made safe when it was composed. */
+void command_complain_lines(const struct buf *lines);
 
 #endif

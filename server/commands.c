@@ -116,9 +116,9 @@ static const struct command *find_or_complain(const char *word)
         words[i] = table[i].word;
     const char *near = found == NULL ? nearest_word(word, words, COUNT_OF(words)) : NULL;
     if (near != NULL)
-        command_complain("stowage: no command \"%s\"; did you mean \"%s\"?\n", word, near);
+        command_complain("stowage: no command \"%s\"; did you mean \"%s\"?", word, near);
     else if (found == NULL)
-        command_complain("stowage: no command \"%s\"; `stowage help` lists them\n", word);
+        command_complain("stowage: no command \"%s\"; `stowage help` lists them", word);
     return found;
 }
 
@@ -164,7 +164,7 @@ static bool is_help(const char *word)
 static int help(int argc, char *const *argv)
 {
     if (argc > 1) {
-        command_complain("stowage help: \"%s\" is too much; it takes one command\n", argv[1]);
+        command_complain("stowage help: \"%s\" is too much; it takes one command", argv[1]);
         return 2;
     }
     if (argc == 0) {
@@ -204,7 +204,7 @@ static int print_version(int argc, char *const *argv, const char *built_from)
     arena_init(&a, 0);
     int status = version(&a, argc, argv, built_from, &err);
     if (err.kind != ERR_NONE)
-        command_complain("stowage version: %s\n", err.msg);
+        command_complain("stowage version: %s", err.msg);
     arena_release(&a);
     return status;
 }

@@ -215,8 +215,8 @@ int command_completion(int argc, char *const *argv)
     if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0))
         return command_help("completion");
     if (argc == 1)
-        command_complain("stowage completion: \"%s\" is not bash, zsh or fish\n", argv[0]);
+        command_complain("stowage completion: \"%s\" is not bash, zsh or fish", argv[0]);
     else
-        command_complain("stowage completion: say for which shell: bash, zsh or fish\n");
+        command_complain("stowage completion: say for which shell: bash, zsh or fish");
     return 2;
 }

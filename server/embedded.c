@@ -79,7 +79,7 @@ bool embedded_load(struct sim_cluster *c, const struct options *o, const struct 
     in.undone = "started";
     bool ok = embedded_read(c, &in, o, log, err);
     if (!ok)
-        command_complain("%.*s", SPAN_ARG(buf_span(&in.mistake_lines)));
+        command_complain_lines(&in.mistake_lines);
     for (size_t i = 0; ok && i < in.warning_count; i++)
         log_warn(log, "load", "%.*s", SPAN_ARG(in.warnings[i]));
     input_release(&in);

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/safe_text.h"
 #include "kube/meta.h"
 
-void html_text(struct buf *out, struct span text)
+static void put_safe(struct buf *out, struct span text)
 {
     size_t from = 0;
     for (size_t i = 0; i < text.len; i++) {
@@ -33,6 +34,18 @@ void html_text(struct buf *out, struct span text)
     }
     if (from < text.len)
         buf_add(out, (struct span){text.ptr + from, text.len - from});
+}
+
+void html_text(struct buf *out, struct span text)
+{
+    struct buf line = {0};
+    if (text.len <= SAFE_LINE_MAX && safe_text_is(text, false)) {
+        put_safe(out, text);
+        return;
+    }
+    safe_line_add(&line, text);
+    put_safe(out, buf_span(&line));
+    buf_release(&line);
 }
 
 /* Digits with a comma after each three, counted from the end. */

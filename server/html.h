@@ -1,4 +1,4 @@
-/* html: text into HTML, escaped; amounts, prices and ages as people read them. */
+/* html: text into HTML, escaped, and what is not safe to show as safe_text.h has it; amounts, prices and ages as people read them. */
 #ifndef SERVER_HTML_H
 #define SERVER_HTML_H
 

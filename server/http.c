@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/arena.h"
+#include "base/safe_text.h"
 
 const char *http_listener_name(enum http_listener l)
 {
@@ -105,7 +106,7 @@ void http_reply_text(struct http_reply *r, int status, const char *format, ...)
     r->status = status;
     r->content_type = "text/plain; charset=utf-8";
     buf_clear(&r->body);
-    buf_add(&r->body, (struct span){text, len});
+    safe_line_add(&r->body, (struct span){text, len});
     buf_add_char(&r->body, '\n');
 }
 

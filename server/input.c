@@ -1,6 +1,7 @@
 /* Objects out of documents. How documents come out of files: input_files.c. */
 #include <stdlib.h>
 
+#include "base/safe_text.h"
 #include "kube/config_map.h"
 #include "kube/pool_validate.h"
 #include "kube/pool_warnings.h"
@@ -158,21 +159,6 @@ static bool is_missing(struct doc_value object, struct span key)
            (doc_type(v) == DOC_STRING && doc_text(v).len == 0);
 }
 
-/* A name as it can be shown on one line: without control characters, which no name may have. */
-static struct span shown_name(struct place_in_file *at, struct span name)
-{
-    struct span shown = name;
-    for (size_t i = 0; i < name.len; i++) {
-        if ((unsigned char)name.ptr[i] >= 0x20 && name.ptr[i] != 0x7f)
-            continue;
-        if (shown.ptr == name.ptr)
-            shown = arena_dup(&at->o->arena, name);
-        ((char *)(uintptr_t)shown.ptr)[i] = '?';
-        at->odd_name = true;
-    }
-    return shown;
-}
-
 /* Where the object is named, for messages; false when it has no name. */
 static bool find_name(struct place_in_file *at, struct doc_value v, const struct kind_info *info)
 {
@@ -183,8 +169,9 @@ static bool find_name(struct place_in_file *at, struct doc_value v, const struct
         return false;
     }
     if (has_meta) {
-        at->ns = shown_name(at, doc_text_at(meta, SPAN("namespace")));
-        at->name = shown_name(at, doc_text_at(meta, SPAN("name")));
+        at->ns = doc_text_at(meta, SPAN("namespace"));
+        at->name = doc_text_at(meta, SPAN("name"));
+        at->odd_name = !safe_text_is(at->ns, false) || !safe_text_is(at->name, false);
     }
     at->kind = at->name.len != 0 ? info : NULL;
     if (!span_contains(at->name, SPAN("{{")))

@@ -1,5 +1,7 @@
 #include "server/input_told.h"
 
+#include "base/safe_text.h"
+
 struct span input_placed(struct arena *a, const char *file, uint32_t line, struct span text)
 {
     if (file == NULL)
@@ -18,7 +20,8 @@ void input_tell(struct input *o, enum input_level level, const char *file, uint3
         return;
     }
     o->mistakes++;
-    buf_addf(&o->mistake_lines, "%.*s\n", SPAN_ARG(whole));
+    safe_line_add(&o->mistake_lines, whole);
+    buf_add_char(&o->mistake_lines, '\n');
 }
 
 /* "Pod x: path: text<then>", in the input's arena. */

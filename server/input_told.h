@@ -9,7 +9,7 @@ struct place_in_file {
     const char *file;
     const struct kind_info *kind; /* NULL: not known yet */
     struct span ns, name;
-    bool odd_name;    /* with control characters */
+    bool odd_name;    /* with characters that no line may show (safe_text.h) */
     struct span refused; /* the first reason why no API server admits the object, which reads; absent: none */
     struct span *faulty; /* where there are such reasons */
     uint32_t faulty_count, faulty_capacity;

@@ -134,7 +134,7 @@ int command_manual(int argc, char *const *argv)
     if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0))
         return command_help("man");
     if (argc > 1 || (argc == 1 && command == NULL)) {
-        command_complain("stowage man: \"%s\" is no command; `stowage help` lists them\n", argv[argc - 1]);
+        command_complain("stowage man: \"%s\" is no command; `stowage help` lists them", argv[argc - 1]);
         return 2;
     }
     struct buf out = {0};

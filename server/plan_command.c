@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/safe_text.h"
 #include "planner/bits.h"
 #include "planner/disruption/disruption_told.h"
 #include "planner/explain/tell.h"
@@ -47,7 +48,7 @@ static bool check_repair(struct input *o, const struct options *options, struct 
     bool fine = !with->repairs ||
                 repair_policies_make(&o->arena, &with->repair, &with->repair_policies, &violations);
     if (!fine) {
-        command_complain("%.*s", SPAN_ARG(buf_span(&violations)));
+        command_complain_lines(&violations);
         err_set(err, ERR_INVALID, "--feature-gates NodeRepair=true needs repairPolicies in %.*s that are right; "
                                   "nothing planned",
                 SPAN_ARG(with->catalogue.name));
@@ -204,7 +205,7 @@ static struct plan_moves decide(const struct plan_reading *r, struct input *o, c
     if (moves.made->error.len != 0) {
         struct span text = arena_printf(&o->arena, "disruption: %.*s", SPAN_ARG(moves.made->error));
         input_warn(o, text);
-        command_complain("warning: %.*s\n", SPAN_ARG(text));
+        command_complain("warning: %.*s", SPAN_ARG(text));
     }
     with.mode = MODE_RECOMMEND;
     if (disruption_recommends(r->world))
@@ -233,7 +234,7 @@ static void put_table(struct buf *out, const struct answer *x, struct span unsee
         plan_table(out, x->plan,
                    &(struct plan_table_options){.width = width, .verbose = verbose, .wide = wide, .left_out = unseen});
     else if (unseen.len != 0)
-        buf_addf(out, "%.*s.\n", SPAN_ARG(unseen));
+        buf_addf(out, "%.*s.\n", SPAN_ARG(unseen)); /* it names numbers alone */
     if (x->moves.made != NULL)
         disruption_table(out, x->plan->world, x->moves.made, width, verbose);
     if (x->moves.recommended != NULL)
@@ -254,14 +255,21 @@ static void put_json(struct buf *out, const struct answer *x, const struct input
     buf_add_char(out, '\n');
 }
 
+static void put_name(struct buf *out, const char *of, struct span name)
+{
+    buf_add(out, span_of(of));
+    safe_line_add(out, name);
+    buf_add_char(out, '\n');
+}
+
 /* As kubectl names what it is asked for with -o name. */
 static void put_names(struct buf *out, const struct answer *x)
 {
     for (uint32_t i = 0; x->plan != NULL && i < x->plan->claim_count; i++)
-        buf_addf(out, "nodeclaim.karpenter.sh/%.*s\n", SPAN_ARG(x->plan->claims[i].name));
+        put_name(out, "nodeclaim.karpenter.sh/", x->plan->claims[i].name);
     for (uint32_t g = 0; x->groups != NULL && g < x->groups->model->group_count; g++)
         if (group_target_after(x->groups, g) > x->groups->model->groups[g].target)
-            buf_addf(out, "nodegroup.stowage.dev/%.*s\n", SPAN_ARG(x->groups->model->groups[g].spec->name));
+            put_name(out, "nodegroup.stowage.dev/", x->groups->model->groups[g].spec->name);
 }
 
 static bool write_report(const struct answer *x, const char *path, struct err *err)
@@ -390,7 +398,7 @@ static bool plan_options_of(struct input *o, const struct options *options,
 static void warn_all(const struct input *o)
 {
     for (size_t i = 0; i < o->warning_count; i++)
-        command_complain("warning: %.*s\n", SPAN_ARG(o->warnings[i]));
+        command_complain("warning: %.*s", SPAN_ARG(o->warnings[i]));
 }
 
 /* Files first: what is in them wins. */
@@ -434,7 +442,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     if (!read) {
         if (o->mistakes == 0) /* what was passed over is all there was */
             warn_all(o);
-        command_complain("%.*s", SPAN_ARG(buf_span(&o->mistake_lines)));
+        command_complain_lines(&o->mistake_lines);
         return false;
     }
     for (uint32_t i = 0; i < options->unknown_gates.count; i++)

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "base/safe_text.h"
 #include "kube/config_map.h"
 #include "kube/wellknown.h"
 #include "planner/explain/tell.h"
@@ -122,7 +123,7 @@ bool plan_groups_find(struct input *o, const char *file, const struct group_opti
         *out = g;
     }
     if (o->mistakes != 0) {
-        command_complain("%.*s", SPAN_ARG(buf_span(&o->mistake_lines)));
+        command_complain_lines(&o->mistake_lines);
         return err_set(err, ERR_INVALID, "%u mistake%s in %s; nothing planned", o->mistakes, o->mistakes == 1 ? "" : "s", file);
     }
     if (*out == NULL && given->first != NULL)
@@ -164,9 +165,9 @@ static void warn_of_wish(struct input *o, const struct group_model *m)
                                         "Pod %.*s/%.*s: metadata.annotations[stowage.dev/prefer]: \"%.*s\" has no effect. Fix: "
                                         "write pools, groups or the name of a node group (a NodePool is asked for by the node "
                                         "selector karpenter.sh/nodepool)",
-                                        SPAN_ARG(p->meta.ns), SPAN_ARG(p->meta.name), SPAN_ARG(wish));
+                                        SPAN_ARG(p->meta.ns), SPAN_ARG(p->meta.name), SPAN_ARG(safe_value(&o->arena, wish)));
         input_warn(o, text);
-        command_complain("warning: %.*s\n", SPAN_ARG(text));
+        command_complain("warning: %.*s", SPAN_ARG(text));
         return;
     }
 }

@@ -522,6 +522,8 @@ static void put_group_answer(struct buf *out, const struct group_pass *p)
 {
     struct buf text = {.max = 4096};
     group_cost_table(&text, p);
+    if (text.len != 0)
+        text.ptr[text.len - 1] = ' '; /* of a line */
     if (p->error.len != 0)
         buf_addf(&text, "The pass over the node groups ends early: %.*s.", SPAN_ARG(p->error));
     if (text.len != 0) {

@@ -600,7 +600,7 @@ int command_serve(int argc, char *const *argv)
         close(signals);
     }
     if (err.kind != ERR_NONE)
-        command_complain("stowage serve: %s\n", err.msg);
+        command_complain("stowage serve: %s", err.msg);
     arena_release(&s->arena);
     free(s);
     return status;

@@ -70,9 +70,9 @@ static bool read_all(struct simulate *s, struct err *err)
     bool ok = read_types(s, err) && embedded_read(s->objects, in, &s->options, NULL, err) && find_scenario(s, err);
     if (ok)
         warn_of_idle(in);
-    command_complain("%.*s", SPAN_ARG(buf_span(&in->mistake_lines)));
+    command_complain_lines(&in->mistake_lines);
     for (size_t i = 0; i < in->warning_count; i++)
-        command_complain("warning: %.*s\n", SPAN_ARG(in->warnings[i]));
+        command_complain("warning: %.*s", SPAN_ARG(in->warnings[i]));
     return ok;
 }
 
@@ -82,7 +82,7 @@ static void tell(void *user, wall_ms when, const char *subject, struct span sent
 {
     struct arena *a = user;
     arena_clear(a);
-    command_complain("%.*s  %-9s %.*s%s%.*s\n", SPAN_ARG(time_text(a, when)), subject, SPAN_ARG(sentence),
+    command_complain("%.*s  %-9s %.*s%s%.*s", SPAN_ARG(time_text(a, when)), subject, SPAN_ARG(sentence),
                      id.len != 0 ? "  " : "", SPAN_ARG(id));
 }
 
@@ -123,8 +123,11 @@ static bool play_all(struct simulate *s, struct err *err)
         return false;
     if (s->options.compare != COMPARE_KARPENTER)
         return true;
-    if (s->options.show_log)
-        command_complain("\nOnce more, as Karpenter decides:\n\n");
+    if (s->options.show_log) {
+        command_complain("%s", "");
+        command_complain("Once more, as Karpenter decides:");
+        command_complain("%s", "");
+    }
     return play_once(s, "KARPENTER", SEARCH_IS_GREEDY, err);
 }
 

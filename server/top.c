@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/safe_text.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "base/wrap.h"
 #include "server/html.h"
 
 enum { WIDTH_LEAST = 40, BAR = 8, LINES_MOST = 3 /* of those who wait, and of moves */ };
@@ -19,16 +21,16 @@ struct line {
 /* One column a character: names are of ASCII, and of what else is told a wide one is rare. */
 static void put(struct line *l, uint32_t width, struct span text)
 {
-    const char *at = text.ptr, *end = text.len != 0 ? text.ptr + text.len : text.ptr;
+    struct buf safe = {0};
+    safe_line_add(&safe, text);
+    const char *at = buf_span(&safe).ptr, *end = at + safe.len;
     while (at != end && l->used < width) {
         size_t n = utf8_length(at, end);
-        if (n == 0 || (unsigned char)*at < 0x20 || *at == 0x7f)
-            buf_add_char(&l->text, '?'); /* it could steer the terminal */
-        else
-            buf_add(&l->text, (struct span){at, n});
-        at += n != 0 ? n : 1;
+        buf_add(&l->text, (struct span){at, n});
+        at += n;
         l->used++;
     }
+    buf_release(&safe);
 }
 
 static void pad(struct line *l, uint32_t width, uint32_t column)
@@ -42,10 +44,7 @@ static void pad(struct line *l, uint32_t width, uint32_t column)
 /* In so many columns, to the left or right of them. */
 static void put_in(struct line *l, uint32_t width, struct span text, uint32_t columns, bool right)
 {
-    uint32_t start = l->used, length = 0;
-    for (size_t i = 0; i < text.len; i += utf8_length(text.ptr + i, text.ptr + text.len) != 0
-                                              ? utf8_length(text.ptr + i, text.ptr + text.len) : 1)
-        length++;
+    uint32_t start = l->used, length = wrap_width(text); /* what stands at the right is a figure */
     if (right && length < columns)
         pad(l, width, start + columns - length);
     uint32_t most = start + columns;

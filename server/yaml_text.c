@@ -3,6 +3,7 @@
 #include <yaml.h>
 
 #include "base/doc.h"
+#include "base/safe_text.h"
 
 static int write_out(void *user, unsigned char *bytes, size_t size)
 {
@@ -21,7 +22,7 @@ static bool emit_scalar(yaml_emitter_t *e, struct span text, bool is_string)
     /* A string whose plain form would read as something else must be quoted; libyaml knows syntax,
      * not types, so that every string is quoted unless it is plainly a word. */
     bool plain = !is_string;
-    if (is_string && text.len != 0 && text.len < 64) {
+    if (is_string && text.len != 0 && text.len < 64 && safe_text_is(text, false)) { /* else escapes are needed */
         plain = (text.ptr[0] >= 'A' && text.ptr[0] <= 'Z') ||
                 (text.ptr[0] >= 'a' && text.ptr[0] <= 'z');
         static const char *const words[] = {"true", "false", "null", "yes", "no", "on",

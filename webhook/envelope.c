@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/decode.h"
 #include "base/json.h"
+#include "base/safe_text.h"
 
 #define REVIEW_API_VERSION "admission.k8s.io/v1"
 #define REVIEW_KIND "AdmissionReview"
@@ -92,12 +93,22 @@ struct span webhook_metadata(struct doc_value object, const char *key)
     return doc_find(object, SPAN("metadata"), &meta) ? doc_text_at(meta, span_of(key)) : (struct span){NULL, 0};
 }
 
+/* What kubectl prints to a person as it comes. */
+static void put_line(struct json *j, struct span text)
+{
+    struct buf line = {0};
+    safe_line_add(&line, text);
+    json_text(j, buf_span(&line));
+    buf_release(&line);
+}
+
 static void put_refusal(struct json *j, struct span refusal)
 {
     json_put_object(j, "status");
     json_put_int(j, "code", 422);
     json_put_string(j, "reason", SPAN("Invalid"));
-    json_put_string(j, "message", refusal);
+    json_key(j, SPAN("message"));
+    put_line(j, refusal);
     json_object_end(j);
 }
 
@@ -119,7 +130,7 @@ void webhook_write(struct buf *reply, const struct webhook_request *r, const str
     if (response->warning_count != 0) {
         json_put_array(&j, "warnings");
         for (uint32_t i = 0; i < response->warning_count; i++)
-            json_text(&j, response->warnings[i]);
+            put_line(&j, response->warnings[i]);
         json_array_end(&j);
     }
     json_object_end(&j);

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/decode.h"
 #include "base/nearest.h"
+#include "base/safe_text.h"
 #include "kube/node.h"
 #include "kube/pod_placement.h"
 #include "kube/requirement.h"
@@ -243,7 +244,8 @@ static bool shape_scheduler(struct shaping *s)
     if (name.ptr == NULL)
         return false;
     if (!subdomain_valid(name)) {
-        warn(s, annotation_at(s, SYM_SHAPE_SCHEDULER), arena_printf(s->arena, "\"%.*s\" is no scheduler's name", SPAN_ARG(name)));
+        warn(s, annotation_at(s, SYM_SHAPE_SCHEDULER),
+             arena_printf(s->arena, "\"%.*s\" is no scheduler's name", SPAN_ARG(safe_value(s->arena, name))));
         return true;
     }
     struct span own = sym_text(s->syms, s->pod.scheduler);

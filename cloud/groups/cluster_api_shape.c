@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/safe_text.h"
 #include "cloud/group_provider.h"
 #include "kube/requirement.h"
 
@@ -59,7 +60,7 @@ static amount read_amount(struct capi_telling *t, const char *name, int32_t scal
     struct err err;
     if (text.len != 0 && (!quantity_parse(text, scale, &value, &err) || value < 0)) {
         t->aside(t->user, arena_printf(t->a, "annotation %.*s: \"%.*s\" is not a quantity; write it like \"4\" or \"16Gi\"",
-                                       SPAN_ARG(key), SPAN_ARG(text)));
+                                       SPAN_ARG(key), SPAN_ARG(safe_value(t->a, text))));
         return 0;
     }
     return value;
@@ -70,7 +71,8 @@ static amount read_whole(struct capi_telling *t, const char *name)
     struct span key, text = capacity_text(t, name, &key);
     int64_t value = 0;
     if (text.len != 0 && (!span_int64(text, &value) || value < 0)) {
-        t->aside(t->user, arena_printf(t->a, "annotation %.*s: \"%.*s\" is not a whole number", SPAN_ARG(key), SPAN_ARG(text)));
+        t->aside(t->user, arena_printf(t->a, "annotation %.*s: \"%.*s\" is not a whole number", SPAN_ARG(key),
+                                       SPAN_ARG(safe_value(t->a, text))));
         return 0;
     }
     return value;
@@ -140,7 +142,8 @@ struct sym_pairs capi_node_labels(struct capi_telling *t)
         if (value.ptr != NULL && qualified_name_valid(name))
             set_label(t, &l, name, value);
         else
-            t->aside(t->user, arena_printf(t->a, "annotation %.*s: \"%.*s\" is not key=value", SPAN_ARG(key), SPAN_ARG(one)));
+            t->aside(t->user, arena_printf(t->a, "annotation %.*s: \"%.*s\" is not key=value", SPAN_ARG(key),
+                                           SPAN_ARG(safe_value(t->a, one))));
     }
     return (struct sym_pairs){l.items, l.count};
 }
@@ -195,7 +198,8 @@ static struct taints read_taints(struct capi_telling *t)
         if (read_taint(t, one, &taint))
             set_taint(t, &l, taint);
         else
-            t->aside(t->user, arena_printf(t->a, "annotation %.*s: \"%.*s\" is not key=value:Effect", SPAN_ARG(key), SPAN_ARG(one)));
+            t->aside(t->user, arena_printf(t->a, "annotation %.*s: \"%.*s\" is not key=value:Effect", SPAN_ARG(key),
+                                           SPAN_ARG(safe_value(t->a, one))));
     }
     return (struct taints){l.items, l.count};
 }
@@ -224,7 +228,7 @@ bool capi_price(struct capi_telling *t, double *out)
     if (node_group_price(text, out))
         return true;
     t->aside(t->user, arena_printf(t->a, "annotation " GROUP_PRICE_KEY ": \"%.*s\" is no price; write dollars an hour, like 0.0932",
-                                   SPAN_ARG(text)));
+                                   SPAN_ARG(safe_value(t->a, text))));
     return false;
 }
 
@@ -304,6 +308,6 @@ void capi_options(struct capi_telling *t, struct group_options *out)
         struct span name = {key.ptr + prefix.len, key.len - prefix.len};
         if (!read_option(t->a, name, lower(t->a, of->value), out))
             t->aside(t->user, arena_printf(t->a, "annotation %.*s: \"%.*s\" cannot be read, and the flag holds", SPAN_ARG(key),
-                                           SPAN_ARG(of->value)));
+                                           SPAN_ARG(safe_value(t->a, of->value))));
     }
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/safe_text.h"
 #include "planner/groups/explain.h"
 
 static struct span group_name(const struct group_pass *p, uint32_t group)
@@ -224,73 +225,90 @@ void group_pass_json(struct json *j, const struct group_pass *p)
 
 /* --- for people --- */
 
-static void put_pods_for(struct buf *out, uint32_t count)
+/* What was composed becomes a line of `out`, and the next one is begun. */
+static void end_line(struct buf *out, struct buf *line)
 {
-    buf_addf(out, "  for %u pod%s\n", count, count == 1 ? "" : "s");
+    safe_line_add(out, buf_span(line));
+    buf_add_char(out, '\n');
+    buf_clear(line);
 }
 
-static void put_growth(struct buf *out, const struct group_pass *p)
+static void put_growth(struct buf *out, struct buf *line, const struct group_pass *p)
 {
     for (uint32_t i = 0; i < p->decision_count; i++) {
         const struct group_decision *d = &p->decisions[i];
-        buf_addf(out, "GROW   %.*s  %d → %d", SPAN_ARG(group_name(p, d->group)), d->target - d->delta, d->target);
+        uint32_t pods = group_pods_for(p, d->group);
+        buf_addf(line, "GROW   %.*s  %d → %d", SPAN_ARG(group_name(p, d->group)), d->target - d->delta, d->target);
         if (d->for_min_size)
-            buf_addf(out, "  its minimum\n");
+            buf_addf(line, "  its minimum");
         else
-            put_pods_for(out, group_pods_for(p, d->group));
+            buf_addf(line, "  for %u pod%s", pods, pods == 1 ? "" : "s");
+        end_line(out, line);
     }
 }
 
 /* What a pass removes is of a group. */
-static void put_saving(struct buf *out, const struct group_pass *p, uint32_t row)
+static void put_saving(struct buf *line, const struct group_pass *p, uint32_t row)
 {
     const struct node_group *g = p->model->groups[group_of_row(p, row)].spec;
     if (g->has_price)
-        buf_addf(out, ", saves $%.4f/h", g->price);
-    buf_addf(out, "\n");
+        buf_addf(line, ", saves $%.4f/h", g->price);
 }
 
-static void put_shrinking(struct buf *out, const struct group_pass *p)
+static void put_shrinking(struct buf *out, struct buf *line, const struct group_pass *p)
 {
     const struct group_scale_down *d = &p->down;
     for (uint32_t i = 0; i < d->empty_count; i++) {
-        buf_addf(out, "SHRINK %.*s  is empty", SPAN_ARG(row_name(p, d->empty[i])));
-        put_saving(out, p, d->empty[i]);
+        buf_addf(line, "SHRINK %.*s  is empty", SPAN_ARG(row_name(p, d->empty[i])));
+        put_saving(line, p, d->empty[i]);
+        end_line(out, line);
     }
     for (uint32_t i = 0; i < d->drain_count; i++) {
-        buf_addf(out, "SHRINK %.*s  ", SPAN_ARG(row_name(p, d->drain[i])));
+        buf_addf(line, "SHRINK %.*s  ", SPAN_ARG(row_name(p, d->drain[i])));
         if (d->moved[i] == 1)
-            buf_addf(out, "its pod fits elsewhere");
+            buf_addf(line, "its pod fits elsewhere");
         else
-            buf_addf(out, "its %u pods fit elsewhere", d->moved[i]);
-        put_saving(out, p, d->drain[i]);
+            buf_addf(line, "its %u pods fit elsewhere", d->moved[i]);
+        put_saving(line, p, d->drain[i]);
+        end_line(out, line);
     }
 }
 
-static void put_homeless(struct buf *out, const struct group_pass *p)
+static void put_homeless(struct buf *out, struct buf *line, const struct group_pass *p)
 {
     for (uint32_t i = 0; i < p->up.left_count; i++) {
         const struct pod_left *l = &p->up.left[i];
-        buf_addf(out, "NO PLACE %.*s/%.*s", SPAN_ARG(l->pod->meta.ns), SPAN_ARG(l->pod->meta.name));
+        buf_addf(line, "NO PLACE %.*s/%.*s", SPAN_ARG(l->pod->meta.ns), SPAN_ARG(l->pod->meta.name));
         for (uint32_t k = 0; k < l->reasons.count; k++)
-            buf_addf(out, "%s %.*s", k == 0 ? ":" : ",", SPAN_ARG(l->reasons.items[k]));
-        buf_addf(out, "\n");
+            buf_addf(line, "%s %.*s", k == 0 ? ":" : ",", SPAN_ARG(l->reasons.items[k]));
+        end_line(out, line);
     }
+}
+
+static void put_skipped(struct buf *out, struct buf *line, const struct group_pass *p)
+{
+    for (uint32_t i = 0; i < p->up.skipped_count; i++)
+        for (uint32_t k = 0; k < p->up.skipped[i].reasons.count; k++) {
+            buf_addf(line, "SKIP   %.*s  %.*s", SPAN_ARG(group_name(p, p->up.skipped[i].group)),
+                     SPAN_ARG(p->up.skipped[i].reasons.items[k]));
+            end_line(out, line);
+        }
 }
 
 void group_pass_table(struct buf *out, const struct group_pass *p)
 {
     bool quiet = p->decision_count == 0 && p->down.empty_count == 0 && p->down.drain_count == 0 && p->up.left_count == 0;
+    struct buf line = {0};
     if (p->error.len != 0)
-        buf_addf(out, "The pass ends early: %.*s.\n", SPAN_ARG(p->error));
+        buf_addf(&line, "The pass ends early: %.*s.", SPAN_ARG(p->error));
     else if (quiet)
-        buf_addf(out, "No node group changes: %s, %s.\n", scale_up_result_name(p->up.result),
-                   scale_down_result_name(p->down.result));
-    put_growth(out, p);
-    put_shrinking(out, p);
-    put_homeless(out, p);
-    for (uint32_t i = 0; i < p->up.skipped_count; i++)
-        for (uint32_t k = 0; k < p->up.skipped[i].reasons.count; k++)
-            buf_addf(out, "SKIP   %.*s  %.*s\n", SPAN_ARG(group_name(p, p->up.skipped[i].group)),
-                       SPAN_ARG(p->up.skipped[i].reasons.items[k]));
+        buf_addf(&line, "No node group changes: %s, %s.", scale_up_result_name(p->up.result),
+                 scale_down_result_name(p->down.result));
+    if (line.len != 0)
+        end_line(out, &line);
+    put_growth(out, &line, p);
+    put_shrinking(out, &line, p);
+    put_homeless(out, &line, p);
+    put_skipped(out, &line, p);
+    buf_release(&line);
 }

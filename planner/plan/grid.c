@@ -1,5 +1,6 @@
 #include "planner/plan/grid.h"
 
+#include "base/safe_text.h"
 #include "base/wrap.h"
 
 enum { GAP = 2 };
@@ -86,6 +87,9 @@ static void put_row(struct buf *out, const struct grid *g, const struct span *ro
 void grid_put(struct buf *out, struct grid *g, uint32_t width, uint32_t names)
 {
     uint32_t widths[GRID_COLUMNS] = {0};
+    for (uint32_t r = 0; r < g->count; r++)
+        for (uint32_t c = 0; c < g->columns; c++)
+            g->rows[r][c] = safe_line(g->arena, g->rows[r][c]);
     shrink(g, names, width);
     measure(g, widths);
     for (uint32_t r = 0; r < g->count; r++) {

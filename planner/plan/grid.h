@@ -1,4 +1,4 @@
-/* grid: cells in columns, for a terminal. The first row is the head. */
+/* grid: cells in columns, for a terminal. The first row is the head. What of a cell is not safe to show becomes escapes. */
 #ifndef PLANNER_PLAN_GRID_H
 #define PLANNER_PLAN_GRID_H
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/safe_text.h"
 #include "kube/shaped_by.h"
 #include "planner/columns.h"
 #include "planner/pods/pod_workload.h"
@@ -40,7 +41,7 @@ static struct span fault_of(struct arena *a, const struct split_owner *o, const 
     return arena_printf(a,
                         "%.*s %.*s/%.*s is not split between spot and on-demand: its pods' annotation "
                         "%s is \"%.*s\". Fix: write %s",
-                        SPAN_ARG(o->kind), SPAN_ARG(o->ns), SPAN_ARG(o->name), name, SPAN_ARG(value),
+                        SPAN_ARG(o->kind), SPAN_ARG(o->ns), SPAN_ARG(o->name), name, SPAN_ARG(safe_value(a, value)),
                         fix);
 }
 

@@ -1,6 +1,7 @@
 /* What a pod's annotation karpenter.sh/do-not-disrupt comes to, as Events on the pod: that it is mistyped,
  * when it ends, that it has ended (spec disruption 3.4). Told when the pod is seen with it; its end by the
  * clock. */
+#include "base/safe_text.h"
 #include "reconciler/stages.h"
 
 static void tell_pod(struct pass *p, const struct pod *pod, bool warning, struct span reason,
@@ -38,7 +39,7 @@ void do_not_disrupt_seen(struct pass *p, const struct pod *before, const struct 
                  arena_printf(p->a,
                               "Invalid karpenter.sh/do-not-disrupt annotation: \"%.*s\" is neither \"true\" "
                               "nor a positive duration like 8h30m, ignoring annotation",
-                              SPAN_ARG(annotations_get(now->meta.annotations, SYM_DO_NOT_DISRUPT))));
+                              SPAN_ARG(safe_value(p->a, annotations_get(now->meta.annotations, SYM_DO_NOT_DISRUPT)))));
     else if (now->start_time != 0 && p->wall < now->start_time + length)
         tell_pod(p, now, false, SPAN("DoNotDisruptUntil"),
                  arena_printf(p->a, "The karpenter.sh/do-not-disrupt grace period will elapse at %.*s",

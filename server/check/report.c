@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/safe_text.h"
 #include "server/command.h"
 #include "server/input.h"
 
@@ -80,10 +81,10 @@ void check_text(struct buf *out, const struct check_report *r, uint32_t width)
     for (uint32_t i = 0; i < r->count; i++) {
         const struct check_line *l = &r->lines[i];
         buf_addf(out, "%-*s", INDENT, levels[l->level].shown);
-        put_words(out, input_placed(r->a, l->file, l->line, l->sentence), width);
+        put_words(out, safe_line(r->a, input_placed(r->a, l->file, l->line, l->sentence)), width);
         if (l->fix.len != 0) {
             buf_addf(out, "%*s", INDENT, "");
-            put_words(out, l->fix, width);
+            put_words(out, safe_line(r->a, l->fix), width);
         }
     }
     uint32_t ok = check_count(r, CHECK_OK);
@@ -148,10 +149,10 @@ void check_github(struct buf *out, const struct check_report *r)
         if (l->line != 0)
             buf_addf(out, ",line=%u", l->line);
         buf_add(out, SPAN("::"));
-        put_escaped(out, l->sentence, "%\r\n");
+        put_escaped(out, safe_line(r->a, l->sentence), "%\r\n");
         if (l->fix.len != 0) {
             buf_add(out, SPAN("; "));
-            put_escaped(out, l->fix, "%\r\n");
+            put_escaped(out, safe_line(r->a, l->fix), "%\r\n");
         }
         buf_add_char(out, '\n');
     }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/safe_text.h"
 #include "planner/plan/grid.h"
 
 static const struct section {
@@ -144,7 +145,10 @@ void diff_table(struct buf *out, const struct diff_side *a, const struct diff_si
 {
     struct arena arena;
     if (diff_count(a, b) == 0) {
-        buf_addf(out, "%.*s and %.*s are alike.\n", SPAN_ARG(a->title), SPAN_ARG(b->title));
+        safe_line_add(out, a->title);
+        buf_add(out, SPAN(" and "));
+        safe_line_add(out, b->title);
+        buf_add(out, SPAN(" are alike.\n"));
         return;
     }
     arena_init(&arena, 0);

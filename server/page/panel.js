@@ -5,6 +5,7 @@
 import { arrange, element, link } from "/dom.js";
 import { age, bytes, count, cpu, percent, price, share } from "/format.js";
 import { Pods } from "/pods.js";
+import { parse, safe } from "/text.js";
 
 const TITLES = {
     node: "Node", pod: "Pod", nodepool: "NodePool", group: "Node group", move: "Move", deployment: "Deployment",
@@ -154,7 +155,7 @@ export class Panel {
         let answer;
         try {
             const reply = await fetch("/explain/" + kind + "/" + name.split("/").map(encodeURIComponent).join("/"));
-            answer = reply.ok ? await reply.json() : { sentence: (await reply.text()).trim(), lines: [], missing: true };
+            answer = reply.ok ? parse(await reply.text()) : { sentence: safe((await reply.text()).trim()), lines: [], missing: true };
         } catch {
             answer = { sentence: "Stowage does not answer.", lines: [], missing: true };
         }
@@ -197,7 +198,7 @@ export class Panel {
 async function countWaiting(workload) {
     try {
         const reply = await fetch("/pods?node=&workload=" + encodeURIComponent(workload));
-        return reply.ok ? (await reply.json()).found : 0;
+        return reply.ok ? parse(await reply.text()).found : 0;
     } catch {
         return 0;
     }

@@ -3,6 +3,7 @@
 
 import { arrange, element, link } from "/dom.js";
 import { count } from "/format.js";
+import { parse, safe } from "/text.js";
 
 const NAMED = 100;   /* server/page/pods.h */
 const SEARCHED = 10; /* names that are read sooner than a word is typed */
@@ -113,9 +114,9 @@ export class Pods {
         try {
             const reply = await fetch("/pods?" + group.query + find);
             if (reply.ok)
-                answer = await reply.json();
+                answer = parse(await reply.text());
             else
-                trouble = (await reply.text()).trim();
+                trouble = safe((await reply.text()).trim());
         } catch {
             /* it does not answer */
         }

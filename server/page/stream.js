@@ -1,5 +1,7 @@
 /* The line to the server: server-sent events of /live, and a word to the reader when they stop. */
 
+import { parse } from "/text.js";
+
 const SILENCE_MS = 25000; /* the server says something every ten seconds */
 const AGAIN_MS = 5000;
 
@@ -30,7 +32,7 @@ export function listen(on, line) {
         for (const name of Object.keys(on))
             events.addEventListener(name, (event) => {
                 hear();
-                on[name](JSON.parse(event.data));
+                on[name](parse(event.data));
             });
         events.onerror = () => {
             heard = 0;

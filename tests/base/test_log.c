@@ -36,12 +36,12 @@ static void test_text(void **state)
     log_info(&log, "plan", "%d pods wait", 26);
     log_info(&log, "set aside", "NodePool %s", "gpu");
     log_warn(&log, "api", "slow");
-    log_error(&log, "api", "gone\nfor \x1b[31mgood");
+    log_error(&log, "api", "gone\nfor \x1b[31mgood\xc2\x9b\xe2\x80\xae");
     log_debug(&log, "api", "never shown");
     assert_string_equal(d.got.ptr, "04:14:30  plan      26 pods wait\n"
                                    "04:14:30  set aside NodePool gpu\n"
                                    "04:14:30  api       warning: slow\n"
-                                   "04:14:30  api       error: gone for  [31mgood\n");
+                                   "04:14:30  api       error: gone\\nfor \\u001b[31mgood\\u009b\\u202e\n");
     assert_int_equal(d.lines, 4);
     buf_release(&d.got);
 }

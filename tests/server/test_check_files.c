@@ -170,7 +170,7 @@ static void github_escapes(void **state)
     check_say(&r, CHECK_OK, "files", NULL, "fine");
     check_github(&out, &r);
     buf_add_char(&out, '\0');
-    assert_string_equal(out.ptr, "::error file=a%2Cb%3Ac.yaml::100%25%0Aof: it, all\n::notice::who knows; mend it\n");
+    assert_string_equal(out.ptr, "::error file=a%2Cb%3Ac.yaml::100%25\\nof: it, all\n::notice::who knows; mend it\n");
     buf_release(&out);
     arena_release(&a);
 }

@@ -184,10 +184,10 @@ static void no_control_character_reaches_a_terminal(void **state)
         for (const char *c = o.text; *c != '\0'; c++)
             if (((unsigned char)*c < 0x20 && *c != '\n') || strncmp(c, "\xc2\x9b", 2) == 0)
                 fail_msg("row %zu: %s", i, o.text);
-        expect_text("what was there", &o, "?[31m");
+        expect_text("what was there", &o, "\\u001b[31m");
     }
     struct outcome o = plan(rows[0]);
-    expect_text("the name", &o, ": Pod shop/a?[31mRED?x: metadata: no object can have such a name; the object is "
+    expect_text("the name", &o, ": Pod shop/a\\u001b[31mRED\\nx: metadata: no object can have such a name; the object is "
                                 "set aside");
     expect_text("the name", &o, "Nothing waits.");
 }
