@@ -1,5 +1,7 @@
 #include "kube/pod_check.h"
 
+#include <stdlib.h>
+
 #include "base/nearest.h"
 #include "kube/meta_fields.h"
 #include "kube/pod_wire.h"
@@ -180,14 +182,46 @@ void pod_check_spread(struct decode *d, struct doc_value v, const void *object)
     check_policy(d, v, "nodeTaintsPolicy");
 }
 
+static int order_pairs(const struct spread *x, const struct spread *y)
+{
+    return x->topology_key != y->topology_key ? (x->topology_key > y->topology_key) - (x->topology_key < y->topology_key)
+                                              : (int)x->hard - (int)y->hard;
+}
+
+/* Equal ones stay in the order of the list. */
+static int by_pair(const void *a, const void *b)
+{
+    const struct spread *x = *(const struct spread *const *)a, *y = *(const struct spread *const *)b;
+    int order = order_pairs(x, y);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* One line, however many repeat what stands before them. */
 static void check_spreads(struct decode *d, struct doc_value spec, struct spreads list)
 {
+    const struct spread **sorted = ARENA_ARRAY(d->arena, const struct spread *, list.count);
+    const struct spread *first = NULL, *again = NULL;
+    uint32_t repeats = 0;
     for (uint32_t i = 0; i < list.count; i++)
-        for (uint32_t k = 0; k < i; k++)
-            if (list.items[i].topology_key == list.items[k].topology_key &&
-                list.items[i].hard == list.items[k].hard)
-                decode_invalid_in(d, spec, "topologySpreadConstraints",
-                                  "items %u and %u have the same topologyKey and whenUnsatisfiable", k, i);
+        sorted[i] = &list.items[i];
+    if (list.count > 1)
+        qsort(sorted, list.count, sizeof(*sorted), by_pair);
+    for (uint32_t i = 1; i < list.count; i++) {
+        if (order_pairs(sorted[i - 1], sorted[i]) != 0)
+            continue;
+        repeats++;
+        if (again == NULL || sorted[i] < again) {
+            again = sorted[i];
+            first = sorted[i - 1];
+        }
+    }
+    if (repeats == 1)
+        decode_invalid_in(d, spec, "topologySpreadConstraints", "items %zu and %zu have the same topologyKey and whenUnsatisfiable",
+                          (size_t)(first - list.items), (size_t)(again - list.items));
+    else if (repeats != 0)
+        decode_invalid_in(d, spec, "topologySpreadConstraints",
+                          "items %zu and %zu have the same topologyKey and whenUnsatisfiable, and so have %u more",
+                          (size_t)(first - list.items), (size_t)(again - list.items), repeats - 1);
 }
 
 void pod_check_spec(struct decode *d, struct doc_value v, const void *object)

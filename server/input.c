@@ -324,6 +324,7 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
     } else {
         pass_over(o, type->kind);
     }
+    input_end_object(&at);
 }
 
 /* --- documents --- */

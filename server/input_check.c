@@ -91,10 +91,18 @@ static void tell_findings(struct input *o, enum kind kind, const struct meta *of
 {
     const struct input_origin *from = input_origin(of);
     struct span name = kind_object_name(&o->arena, kind, of);
+    enum input_level more = INPUT_WARNS;
     for (uint32_t i = 0; i < found->count; i++)
-        input_tell(o, found->items[i].refuses ? INPUT_REFUSES : INPUT_WARNS, from->file, from->line,
-                   arena_printf(&o->arena, "%.*s: %.*s: %.*s", SPAN_ARG(name), SPAN_ARG(found->items[i].path),
-                                SPAN_ARG(found->items[i].text)));
+        if (i < FINDINGS_SHOWN)
+            input_tell(o, found->items[i].refuses ? INPUT_REFUSES : INPUT_WARNS, from->file, from->line,
+                       arena_printf(&o->arena, "%.*s: %.*s: %.*s", SPAN_ARG(name), SPAN_ARG(found->items[i].path),
+                                    SPAN_ARG(found->items[i].text)));
+        else if (found->items[i].refuses)
+            more = INPUT_REFUSES;
+    if (found->count > FINDINGS_SHOWN)
+        input_tell(o, more, from->file, from->line,
+                   arena_printf(&o->arena, "%.*s: %.*s", SPAN_ARG(name),
+                                SPAN_ARG(findings_and_more(&o->arena, found->count, found->count == FINDINGS_MAX))));
 }
 
 void input_check_pools(struct input *o, const struct catalogue *catalogue)

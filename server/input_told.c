@@ -1,6 +1,7 @@
 #include "server/input_told.h"
 
 #include "base/safe_text.h"
+#include "kube/finding.h"
 
 struct span input_placed(struct arena *a, const char *file, uint32_t line, struct span text)
 {
@@ -39,23 +40,48 @@ static struct span told(const struct place_in_file *at, struct span path, struct
     return out;
 }
 
+/* Whether another line about the object is shown; if not, it is counted. */
+static bool is_shown(struct place_in_file *at, enum input_level level)
+{
+    if (at->shown < FINDINGS_SHOWN) {
+        at->shown++;
+        return true;
+    }
+    at->more++;
+    at->more_mistakes += level == INPUT_MISTAKE;
+    at->more_level = level > at->more_level ? level : at->more_level;
+    return false;
+}
+
+void input_end_object(struct place_in_file *at)
+{
+    if (at->more == 0)
+        return;
+    struct span text = arena_printf(&at->o->arena, "and %u more of this object", at->more);
+    input_tell(at->o, at->more_level, at->file, 0, told(at, (struct span){NULL, 0}, text, ""));
+    at->o->mistakes += at->more_mistakes != 0 ? at->more_mistakes - 1 : 0; /* the line is one */
+}
+
 void input_add_mistake(void *user, uint32_t line, struct span path, struct span text)
 {
-    const struct place_in_file *at = user;
-    input_tell(at->o, INPUT_MISTAKE, at->file, line, told(at, path, text, ""));
+    struct place_in_file *at = user;
+    if (is_shown(at, INPUT_MISTAKE))
+        input_tell(at->o, INPUT_MISTAKE, at->file, line, told(at, path, text, ""));
 }
 
 void input_add_warning(struct place_in_file *at, uint32_t line, struct span path, struct span text)
 {
-    input_tell(at->o, INPUT_WARNS, at->file, line, told(at, path, text, ""));
+    if (is_shown(at, INPUT_WARNS))
+        input_tell(at->o, INPUT_WARNS, at->file, line, told(at, path, text, ""));
 }
 
 void input_add_invalid(void *user, uint32_t line, struct span path, struct span text)
 {
     struct place_in_file *at = user;
     bool pool = at->kind == kind_info(KIND_NODE_POOL);
-    input_tell(at->o, INPUT_REFUSES, at->file, line,
-               told(at, path, text, pool ? "; the pool is set aside" : "; the object is set aside"));
+    if (is_shown(at, INPUT_REFUSES))
+        input_tell(at->o, INPUT_REFUSES, at->file, line,
+                   told(at, path, text, pool ? "; the pool is set aside" : "; the object is set aside"));
     ARENA_PUSH(&at->o->arena, at->faulty, at->faulty_count, at->faulty_capacity, arena_dup(&at->o->arena, path));
     if (at->refused.ptr == NULL)
         at->refused = arena_printf(&at->o->arena, "%.*s: %.*s", SPAN_ARG(path), SPAN_ARG(text));
@@ -80,7 +106,7 @@ static struct span without_indexes(struct arena *a, struct span path)
 
 void input_add_unknown(void *user, uint32_t line, struct span path, struct span text)
 {
-    const struct place_in_file *at = user;
+    struct place_in_file *at = user;
     struct input *o = at->o;
     struct span field = without_indexes(&o->arena, path);
     for (size_t i = 0; i < o->unknown_count; i++)
@@ -88,6 +114,8 @@ void input_add_unknown(void *user, uint32_t line, struct span path, struct span 
             o->unknown[i].more++;
             return;
         }
+    if (!is_shown(at, INPUT_WARNS))
+        return;
     struct input_unknown first = {
         .kind = at->kind, .file = at->file, .line = line, .field = field, .told = told(at, path, text, "")};
     ARENA_PUSH(&o->arena, o->unknown, o->unknown_count, o->unknown_capacity, first);

@@ -13,6 +13,9 @@ struct place_in_file {
     struct span refused; /* the first reason why no API server admits the object, which reads; absent: none */
     struct span *faulty; /* where there are such reasons */
     uint32_t faulty_count, faulty_capacity;
+    uint32_t shown;               /* lines about the object, at most FINDINGS_SHOWN */
+    uint32_t more, more_mistakes; /* that were not shown, and how many of them are mistakes */
+    enum input_level more_level;  /* of the worst of them */
 };
 
 /* Decode's listeners, `user` being the place. */
@@ -20,6 +23,8 @@ void input_add_mistake(void *user, uint32_t line, struct span path, struct span 
 void input_add_invalid(void *user, uint32_t line, struct span path, struct span text);
 void input_add_unknown(void *user, uint32_t line, struct span path, struct span text);
 void input_add_warning(struct place_in_file *at, uint32_t line, struct span path, struct span text);
+/* After the last of an object: how much more there was to be said. */
+void input_end_object(struct place_in_file *at);
 /* Warns of the fields that no schema knows: once each, however many objects have it. */
 void input_tell_unknown(struct input *o);
 

@@ -70,12 +70,14 @@ static bool read_file(struct input *o, const char *file, struct node_groups *out
     struct doc_parser *p = doc_parser_new();
     err->kind = ERR_NONE;
     bool ok = begins_as_json(text) ? doc_parse_json(p, text, &doc, err) : doc_parse_yaml(p, text, &from, &doc, err);
-    if (ok)
+    if (ok) {
         decode_file(&at, doc_root(doc), out);
-    else if (err->kind == ERR_NONE)
+        input_end_object(&at);
+    } else if (err->kind == ERR_NONE) {
         err_set(err, ERR_INVALID, "%s: no node groups in it; write a list of groups, or an object with `groups`", file);
-    else
+    } else {
         err_wrap(err, "%s", file);
+    }
     doc_parser_free(p);
     return ok;
 }

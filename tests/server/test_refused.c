@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "support_plan.h"
 
 struct row {
@@ -340,9 +341,72 @@ static void what_many_have_is_told_once(void **state)
     assert_null(strstr(o.text, "Pod shop/b: spec"));
 }
 
+/* ---- many faults of one object ---- */
+
+static struct span of_many(struct buf *b, const char *before, const char *item, uint32_t count, const char *after)
+{
+    buf_add(b, SPAN(POOL));
+    buf_add(b, span_of(before));
+    for (uint32_t i = 0; i < count; i++)
+        buf_addf(b, "%s%s", i != 0 ? ", " : "", item);
+    buf_add(b, span_of(after));
+    buf_add(b, SPAN(POD("fine", "{requests: {cpu: 2}}")));
+    return buf_span(b);
+}
+
+static uint32_t lines_of(const char *text)
+{
+    uint32_t n = 0;
+    for (; *text != '\0'; text++)
+        n += *text == '\n';
+    return n;
+}
+
+#define ODD_POD "---\napiVersion: v1\nkind: Pod\nmetadata: {name: odd, namespace: shop}\nspec: {"
+
+static void repeats_are_one_line(void **state)
+{
+    (void)state;
+    static const char item[] = "{maxSkew: 1, " HARD "topologyKey: a, labelSelector: {}}";
+    struct buf b = {0};
+    of_many(&b, ODD_POD "topologySpreadConstraints: [{maxSkew: 1, " SOFT "topologyKey: a, labelSelector: {}}, ", item, 1000, "]}\n");
+    struct outcome o = plan(b.ptr);
+    assert_int_equal(o.status, 1);
+    expect_text("the first", &o, ": Pod shop/odd: spec.topologySpreadConstraints: items 1 and 2 have the same topologyKey and "
+                                 "whenUnsatisfiable, and so have 998 more; the object is set aside\n");
+    assert_true(lines_of(o.text) < 20);
+    buf_release(&b);
+}
+
+/* A line for each of thousands of items is none that a person reads. */
+static void faults_of_one_object_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *item, *after, *want;
+        int status;
+    } rows[] = {
+        {ODD_POD "topologySpreadConstraints: [", "{maxSkew: 0, " HARD "topologyKey: a, labelSelector: {}}", "]}\n",
+         ": Pod shop/odd: and 985 more of this object\n", 1}, /* the repeats are one */
+        {ODD_POD "tolerations: [", "{operator: Sometimes}", "]}\n", ": Pod shop/odd: and 984 more of this object\n", 1},
+        {ODD_POD "tolerations: [", "7", "]}\n", "1000 mistakes in 1 of 1 file; nothing planned\n", 2},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf b = {0};
+        of_many(&b, rows[i].before, rows[i].item, 1000, rows[i].after);
+        struct outcome o = plan(b.ptr);
+        if (o.status != rows[i].status || lines_of(o.text) > 40)
+            fail_msg("%zu: status %d, %s", i, o.status, o.text);
+        expect_text(rows[i].item, &o, rows[i].want);
+        buf_release(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeats_are_one_line),
+        cmocka_unit_test(faults_of_one_object_are_counted),
         cmocka_unit_test(amounts_of_pods),
         cmocka_unit_test(spreads),
         cmocka_unit_test(affinities),
