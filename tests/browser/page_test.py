@@ -110,6 +110,11 @@ class PageTest(unittest.TestCase):
         self.assertEqual(got, ["1,234,567", "50m", "1.5", "123,456", "1.5Ki", "3Gi", "$0.0416", "$1,234.50", "–", "$1,460", "33 %", 0, 0,
                                "0s", "119s", "2h", "2d"])
 
+    def test_02_text(self):
+        got = self.module("text", r"""return [m.safe("a\nb\u009b\u202e日é"), m.safe("a\u{e0041}"),
+            m.parse('{"a": ["x\\n\\u202e", 1], "html": "<p>\\n</p>"}')]""")
+        self.assertEqual(got, ["a\\nb\\u009b\\u202e日é", "a\\U000e0041", {"a": ["x\\n\\u202e", 1], "html": "<p>\n</p>"}])
+
     def test_03_query(self):
         rows = [
             ("", ["a", "b"], ""),

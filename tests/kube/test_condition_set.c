@@ -80,6 +80,19 @@ static void test_root_follows(void **state)
     assert_int_equal(get(&s, "Ready")->transition, NOW);
 }
 
+/* `kubectl describe` prints it as it comes; and the next pass finds what it would write. */
+static void test_a_message_forges_no_line(void **state)
+{
+    (void)state;
+    static const struct span evil = SPAN_INIT("x\n  Ready  True\xe2\x80\xae");
+    struct condition_set s = fresh();
+    condition_set_put(&s, SPAN("Registered"), CONDITION_FALSE, SPAN("MultipleNodesFound"), evil);
+    assert_string_equal(arena_cstr(&arena, get(&s, "Registered")->message), "x\\n  Ready  True\\u202e");
+    struct condition_set t = condition_set_of(&arena, &node_claim_conditions, &meta, s.list, LATER);
+    condition_set_put(&t, SPAN("Registered"), CONDITION_FALSE, SPAN("MultipleNodesFound"), evil);
+    assert_false(t.changed);
+}
+
 static void test_times(void **state)
 {
     (void)state;
@@ -184,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_initial), cmocka_unit_test(test_root_follows),
+        cmocka_unit_test(test_a_message_forges_no_line),
         cmocka_unit_test(test_times),   cmocka_unit_test(test_generations),
         cmocka_unit_test(test_a_put_is_a_transition),
         cmocka_unit_test(test_clear),   cmocka_unit_test(test_pool),

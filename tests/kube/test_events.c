@@ -209,6 +209,16 @@ static void test_another_text_is_another_event(void **state)
     assert_string_equal(field(w, "note"), "no such zone");
 }
 
+/* `kubectl describe` prints it as it comes. */
+static void test_a_note_forges_no_line(void **state)
+{
+    struct world *w = *state;
+    struct event_note n = pod_note("a", "Evicted", "annotation \"x\n  Normal  Forged\xc2\x9b\xe2\x80\xae\" 日本");
+    record(w, &n);
+    assert_int_equal(send(w), 1);
+    assert_string_equal(field(w, "note"), "annotation \"x\\n  Normal  Forged\\u009b\\u202e\" 日本");
+}
+
 static void test_a_series_ends_after_six_minutes(void **state)
 {
     struct world *w = *state;
@@ -397,6 +407,7 @@ int main(void)
         TEST(test_other_objects_and_reasons_are_told_by_themselves),
         TEST(test_the_same_again_becomes_a_series),
         TEST(test_another_text_is_another_event),
+        TEST(test_a_note_forges_no_line),
         TEST(test_a_series_ends_after_six_minutes),
         TEST(test_a_series_whose_event_is_gone_begins_anew),
         TEST(test_notes_are_cut_between_characters),

@@ -24,6 +24,8 @@ static void test_text(void **state)
     expect(&b, "marks", "&lt;script a=&quot;b&quot;&gt;&amp;c&lt;/script&gt;");
     html_text(&b, SPAN("plain"));
     expect(&b, "none", "plain");
+    html_text(&b, SPAN("<b>\n\xe2\x80\xae\xc2\x9b é"));
+    expect(&b, "what is not safe to show", "&lt;b&gt;\\n\\u202e\\u009b é");
     buf_release(&b);
 }
 

@@ -181,6 +181,8 @@ static void test_others_are_warned_of(void **state)
         {"a claim's mistyped annotation", CLAIM_REVIEW("\"stowage.dev/replacs\":\"n\"", ""),
          "\"allowed\":true,\"warnings\":[\"NodeClaim c: metadata.annotations[stowage.dev/replacs]: there is no such annotation. Fix: write "
          "stowage.dev/replaces\"]", true},
+        {"an annotation's key with a line break", CLAIM_REVIEW("\"stowage.dev/x\\nForged\\u202e\":\"n\"", ""),
+         "\"allowed\":true,\"warnings\":[\"NodeClaim c: metadata.annotations[stowage.dev/x\\\\nForged\\\\u202e]: there is no such annotation", true},
         {"a claim that cannot be read", CLAIM_REVIEW("", "{\"key\":7}"), "\"allowed\":true,\"warnings\":[\"NodeClaim c: spec.requirements[0].key: 7", true},
         {"a node class whose nodes come too late", CLASS_REVIEW("15m"),
          "\"allowed\":true,\"warnings\":[\"KWOKNodeClass k: spec.nodeRegistrationDelay: no node of the class ever comes up: a NodeClaim whose Node "
