@@ -70,10 +70,10 @@ struct api_ops {
     /* LIST, then WATCH, for ever: resumed, and listed again when it must be. Once a kind. One that is
      * optional and that the API server does not know is listed empty and asked for now and then. */
     void (*watch)(struct api *api, enum kind k, const struct api_sink *sink);
-    /* A watched kind is listed once more, soon, from its first page: for who doubts what the last LIST
-     * showed. Each request of this LIST, and of the watch that goes on from it, opens a new connection: what
-     * answered wrongly may be behind an old one. A LIST under way is given up for it. The watch is not
-     * told to be broken. Any thread. */
+    /* Lists a watched kind once more, soon, from its first page, for a caller that doubts the last
+     * LIST. Each request of this LIST, and of the watch that goes on from it, opens a new
+     * connection: what answered wrongly may be behind an old one. A LIST under way is given up for
+     * it. The watch is not reported as broken. Any thread. */
     void (*relist)(struct api *api, enum kind k);
 };
 

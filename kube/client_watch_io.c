@@ -135,7 +135,7 @@ static void go_on(struct watch *w, enum resume_next next, span_ms delay)
 }
 
 /* The items of a page, if it is a list of the kind. An API server prints an empty list as [], from its
- * storage and from its watch cache: whatever prints null is none. */
+ * storage and from its watch cache, so a reply with null is not from an API server. */
 static bool find_items(const struct watch *w, struct doc_value root, struct doc_value *items, struct err *err)
 {
     const struct kind_info *info = kind_info(w->kind);
@@ -155,7 +155,7 @@ static bool find_items(const struct watch *w, struct doc_value root, struct doc_
     return true;
 }
 
-/* False when the page is not one: nothing of it is told. */
+/* Returns false when the page is not a valid list; then the sink gets none of its items. */
 static bool take_page(struct watch *w, const struct doc *doc, struct err *err)
 {
     struct doc_value metadata, items;

@@ -1,7 +1,7 @@
 /* finding: what is to be said of an object as it was written, that its schema let through: the same words at admission, in
  * `plan`, in conditions and in `check -f`.
  *
- * A list of one object is bounded, whatever the object's size: each loop over its items asks findings_closed before it makes a
+ * A list of one object is bounded, at any size of the object: each loop over its items checks findings_closed before it makes a
  * text. Faults are looked for before anything that is only a warning, so that warnings hide no fault. */
 #ifndef KUBE_FINDING_H
 #define KUBE_FINDING_H

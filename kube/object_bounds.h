@@ -4,13 +4,13 @@
  * with an object once, takes the time and memory of its bytes. Planning compares parts of an object with each other and
  * with nodes, types and other objects, so its lists are bounded. People write tens of entries; generators hundreds.
  *
- * What is beyond is known by meta.excess, and goes on with what is safe:
+ * An object beyond the bounds has meta.excess set, and is used only as far as that is safe:
  * - A Pod keeps its labels, owners, annotations, volumes and requests, and loses its rules (kube/pod_decode.c). While
  *   it is pending it is left out of plans, with the sentence as its reason. Once it is bound it holds its room, and its
  *   node is not empty. The extender has no opinion about it: kube-scheduler decides alone.
- * - The template of a DaemonSet likewise: room is held for its requests on new nodes without taints.
- * - A NodePool is refused by the webhook, and is not ready when it was admitted before: nothing is bought for it, other
- *   pools go on. A NodeOverlay likewise has no effect.
+ * - The template of a DaemonSet loses its rules, too: room is held for its requests on new nodes without taints.
+ * - A NodePool is refused by the webhook, and is not ready when it was admitted before: no node is launched for it, other
+ *   pools are not affected. A NodeOverlay is refused, too, and has no effect.
  * Objects of other kinds have no bounds: nothing that is done with them takes more than the time of their bytes.
  * tests/server/test_huge_objects.c fills every list of every kind. */
 #ifndef KUBE_OBJECT_BOUNDS_H

@@ -1,6 +1,6 @@
-/* pod_placement: what a Pod says of where it goes, without what it runs.
+/* pod_placement: the fields of a Pod that decide its node, without its containers.
  *
- * A review that changes where a Pod goes reads nothing else: containers, volumes and status are skipped, and requests are not
+ * A review that changes a Pod's placement reads nothing else: containers, volumes and status are skipped, and requests are not
  * added up. */
 #ifndef KUBE_POD_PLACEMENT_H
 #define KUBE_POD_PLACEMENT_H

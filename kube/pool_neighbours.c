@@ -24,7 +24,7 @@ static struct taint *sorted(struct arena *a, struct taints list)
     return items;
 }
 
-/* In whatever order. */
+/* The order of the taints does not matter. */
 static bool same_taints(struct arena *a, struct taints x, struct taints y)
 {
     if (x.count != y.count)

@@ -74,7 +74,7 @@ static int by_text(const void *x, const void *y)
     return span_cmp(((const struct named *)x)->text, ((const struct named *)y)->text);
 }
 
-/* Of what is wanted and not fixed, in the order of names, and only so much of what nothing offers. */
+/* Adds columns for the wanted resources that are not fixed, in the order of names; of those that nothing offers, a bounded number. */
 static void choose(struct marks *m)
 {
     struct world *w = m->w;

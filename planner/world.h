@@ -214,7 +214,7 @@ bool world_split_wish(const struct world *w, const struct split_newcomer *n, str
  * get their pod. Time: pods of the workload and `sent_count`. */
 enum split_side world_split_newcomer(const struct world *w, const struct split_wish *wish, struct split_sent *sent,
                                      uint32_t sent_count);
-/* The side of one of `ahead` (not 0) pods that may be created at once, whatever sides the others get: drawn by the hash of its
+/* The side of one of `ahead` (not 0) pods that may be created at once, independent of the sides of the others: drawn by the hash of its
  * review, which the API server chooses at random, with the chance that the formula gives spot among so many. Uses only the world. */
 enum split_side world_split_draw(const struct world *w, const struct split_wish *wish, uint64_t review, uint32_t ahead);
 /* Tells one workload that splits from another; 0: the pod is of none. */

@@ -9,7 +9,7 @@ static void step_forward(struct clock_jump *j, wall_ms before, wall_ms wall)
     j->ahead = j->ahead > j->span ? j->ahead - j->span : 0;
 }
 
-/* What a step forward had made due, and is not yet by the clock as it is now, has its time again. */
+/* A moment that a step forward had put into the past, and that is in the future again, is no longer due. */
 static void step_backwards(struct clock_jump *j, wall_ms before, wall_ms wall)
 {
     j->ahead += before - wall;

@@ -52,7 +52,7 @@ const char *guards_verdict_name(enum guards_verdict v); /* "watch_broken"… for
 const char *guards_kind_reason(enum kind k);
 
 struct guards_view guards_look(struct guards *g, const struct snapshot *s, mono_ms now);
-/* The next kind of which to ask for a second LIST now, each once an unconfirmed LIST; KIND_NONE: none. */
+/* Returns the next kind that needs a second LIST now, once for each unconfirmed LIST; KIND_NONE: none. */
 enum kind guards_ask(struct guards *g, mono_ms now);
 /* GUARDS_CLEAR: it may be done. *kind_out names the kind that is not seen whole. */
 enum guards_verdict guards_check(const struct guards_view *v, enum guards_act act,

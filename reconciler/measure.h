@@ -128,7 +128,7 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
     X(SCHEDULER_SILENT, "stowage_scheduler_silent", GAUGE, NO_LABELS,                              \
       "1 while pods wait and no scheduler asks the extender")                                      \
     X(CLOCK_STEPS, "stowage_clock_steps_total", COUNTER, L("direction"),                            \
-      "Steps of the wall clock by more than a minute: forward, backward")                          \
+      "Steps of the wall clock by a minute or more: forward, backward")                          \
     X(OBSERVING, "stowage_observing", GAUGE, NO_LABELS, "1 while nothing may be written")          \
     X(REMOVALS_STOPPED, "stowage_removals_stopped", GAUGE, L("reason", "kind"),                    \
       "1 while the view of a kind is partial, so that nodes are not removed")                                                \

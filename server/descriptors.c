@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-/* A hard limit without an end may be above what the kernel takes as a soft one: then as much as is needed will do. */
+/* An unlimited hard limit may be more than the kernel accepts as a soft limit; then the needed number is set. */
 static void raise_limit(struct rlimit *limit, rlim_t needed)
 {
     struct rlimit raised = {limit->rlim_max, limit->rlim_max};
@@ -18,7 +18,7 @@ bool descriptors_secure(uint64_t listeners, struct err *err)
     uint64_t needed = listeners + DESCRIPTORS_API + DESCRIPTORS_REST;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return true; /* unknown to this kernel, and so is a bound */
+        return true; /* the kernel has no such limit */
     raise_limit(&limit, needed);
     if (limit.rlim_cur >= needed)
         return true;

@@ -1,6 +1,6 @@
 /* descriptors: the limit of open files (RLIMIT_NOFILE), which listeners, the API client and files share.
  *
- * Where it is reached accept, connect and open fail alike: a flood on one listener would end probes and watches. So every
+ * When it is reached, accept, connect and open all fail: a flood on one listener would end probes and watches. So every
  * bound of the listeners (server/http_connections.c) and what the rest needs must fit in it before anything is served. */
 #ifndef SERVER_DESCRIPTORS_H
 #define SERVER_DESCRIPTORS_H
@@ -10,8 +10,8 @@
 #include "kube/client_limits.h"
 
 enum {
-    /* Of clients of the API server, of which there are two with a management cluster: over HTTP/1.1 each watch and each
-     * request under way has a connection of its own; and the four of libcurl's own. */
+    /* Of the clients of the API server; a management cluster adds a second one. Over HTTP/1.1 each watch and each request
+     * in progress has a connection of its own. libcurl itself opens four more. */
     DESCRIPTORS_API = 2 * (KIND_STORED_COUNT + CLIENT_RUNNING_MAX + 4),
     /* Standard streams, files that are read, /proc for metrics, and what libraries open. */
     DESCRIPTORS_REST = 64,

@@ -11,7 +11,7 @@ enum { LOOK_MS = 5 * MS_SECOND, SHARE = 4 };
 struct ends {
     struct ends_config config;
     uint32_t metric;
-    mono_ms again[END_COUNT]; /* not before; 0: it was not told, or the certificate is another */
+    mono_ms again[END_COUNT]; /* no warning before this; 0: not reported yet, or the certificate is new */
     wall_ms last[END_COUNT];
     mono_ms due;
 };

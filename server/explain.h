@@ -34,7 +34,7 @@ struct explain_objects { /* by which names are found, and what a node waits for 
     const struct volume_attachment *const *attachments;
     const struct volume_claim *const *claims;
     size_t pod_count, pool_count, attachment_count, claim_count;
-    struct span loss; /* why no node is removed at all: a LIST that is unconfirmed; absent: none is */
+    struct span loss; /* why no node is removed: an unconfirmed LIST; absent: there is none */
 };
 struct explain_objects explain_objects_of(struct arena *a, const struct snapshot *s);
 

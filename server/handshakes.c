@@ -70,11 +70,11 @@ static const struct advice advice[TLS_FAILURE_COUNT] = {
                         "caBundle of the webhook configurations must have the CA of Stowage's certificate, and its URL or Service a name of it"},
     [TLS_TIMED_OUT] = {"the caller did not go on in time", "look for a peer that only connects, or a network that loses packets", NULL},
     [TLS_CLOSED] = {"the caller closed the connection", "a check of the port does so", NULL},
-    [TLS_CROWDED_OUT] = {"there were too many connections", "look for who opens them; the network policy keeps pods out", NULL},
+    [TLS_CROWDED_OUT] = {"there were too many connections", "find the client that opens them; the network policy keeps pods out", NULL},
     [TLS_OTHER] = {"the handshake went wrong", "try `openssl s_client` from where the caller is", NULL},
 };
 
-/* How many there were since the last line, this one included; 0: it is too early for another. */
+/* Returns the number of failures since the last line, this one included; 0: it is too early for another line. */
 static uint64_t take_count(struct handshakes *h, enum http_listener l, mono_ms now)
 {
     uint64_t count = 0;

@@ -1,6 +1,6 @@
-/* handshakes: failed TLS handshakes, counted by listener and reason, and logged with what to do: of each listener at once,
- * and then at most once in HANDSHAKES_LOG_MS, with how many there were since the line before. A caller that is turned away
- * tries again and again, and must not fill the log. Any thread. */
+/* handshakes: failed TLS handshakes, counted by listener and reason, and logged with what to do. Each listener logs its
+ * first failure at once, and then at most one line in HANDSHAKES_LOG_MS, with the number of failures since the previous line: a
+ * refused caller retries, and must not fill the log. Any thread. */
 #ifndef SERVER_HANDSHAKES_H
 #define SERVER_HANDSHAKES_H
 

@@ -32,8 +32,8 @@ static const struct {
     [HTTP_WEBHOOK] = {128, 4 * (size_t)HTTP_BODY_MAX},
     [HTTP_EXTENDER] = {128, 4 * (size_t)HTTP_BODY_MAX},
     /* Heads alone. Any pod may reach it, and a scrape is the only work here that takes long: one neighbour must not take
-     * the places of Prometheus. That keeps one connection and reads one document at a time; a pair behind one address
-     * and a person beside it still have room. It takes 16 addresses to have all connections, 8 to have all documents
+     * the places of Prometheus. That keeps one connection and reads one document at a time; two Prometheus replicas
+     * and a person behind one address still have room. 16 addresses can take all connections, 8 all documents
      * (HTTP_DOCUMENTS_MAX). */
     [HTTP_METRICS] = {128, 4 * (size_t)MIB, .of_address = 8, .documents_of_address = 2},
     /* A probe has a connection of its own and must find one. */
@@ -100,7 +100,7 @@ static void write_peer(const struct connection *c, char *out, size_t size)
         snprintf(out, size, is_4 ? "%s:%u" : "[%s]:%u", text, c->peer_port);
 }
 
-/* `err`: as h2o tells it, which for all that OpenSSL found is no more than that it failed. */
+/* `err` is h2o's text. It says only that the handshake failed, so OpenSSL's error queue gives the reason. */
 static enum tls_failure failure_of(const struct connection *c, const char *err, struct buf *detail)
 {
     if (c->state == CONNECTION_CUT)
@@ -173,7 +173,7 @@ static uint32_t count_open(struct listener *at, const struct in6_addr *peer, str
     return count;
 }
 
-/* For one more: who has had its own share parts with one of its own, and takes none from the others. */
+/* Makes room for one more connection: an address that has its full share loses one of its own, not one of another. */
 static void make_room(struct http_loop *loop, enum http_listener l, const struct in6_addr *peer)
 {
     struct listener *at = &loop->listeners[l];
@@ -277,7 +277,7 @@ void http_connections_weigh(struct http_loop *loop)
             cut(largest);
 }
 
-/* A handshake or a request that takes too long to come, a reply that nobody takes, a connection that nobody uses. */
+/* Whether a handshake or request takes too long to arrive, a reply is not read, or the connection is idle too long. */
 static bool is_late(struct connection *c, mono_ms now)
 {
     const struct http_server_config *config = &c->loop->server->config;

@@ -1,10 +1,10 @@
 /* http_server: h2o loops, listeners and the way down.
  *
  * `loops` threads serve the extender, each with a listening socket of its own on the same port (SO_REUSEPORT). One
- * more serves the webhook: anybody in the cluster may send it reviews, which are rare otherwise and may take long, and
+ * more serves the webhook: any pod in the cluster may send it reviews, which are rare otherwise and may take long, and
  * neither may delay the scheduler. One more serves metrics, probes and the page, so that a busy scheduler
  * cannot starve a probe. HTTP/1.1 only, bodies up to HTTP_BODY_MAX, idle connections kept for two
- * minutes: longer than a Go client keeps them, so that it is never we who close under a request. All times go by the
+ * minutes: longer than a Go client keeps them, so that the server never closes under a request. All times go by the
  * monotonic clock: a step of the wall clock neither ends a connection nor prolongs it. Metrics and page are
  * gzipped for who asks for it, streams of events are not. How many
  * connections there are, what their requests hold and how long one takes to come is bounded for each listener. */
@@ -53,7 +53,7 @@ bool http_server_new(const struct http_server_config *config, struct http_server
                      struct err *err);
 void http_server_start(struct http_server *s); /* the threads run */
 int http_server_port(const struct http_server *s, enum http_listener l); /* 0: not listening */
-/* The most file descriptors that it has open at once, from its start to its end, whoever connects. Before the start. */
+/* Returns the most file descriptors that the server can have open at once. Call it before the start. */
 uint32_t http_server_descriptors(const struct http_server *s);
 uint32_t http_server_connections(const struct http_server *s);
 /* Of loop number i, which beats once a second at least; NULL: there is none. Any thread. */

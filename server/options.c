@@ -63,7 +63,7 @@ static const struct option table[] = {
      .group = OPTION_SERVE | OPTION_ASK,
      .help = "file whose first line is a token that whoever asks the page's listener must show; default: none"},
     {.name = "page-insecure", .type = OPTION_BOOL, .fallback = "false", AT(page_insecure), .group = OPTION_SERVE,
-     .help = "serve the page beyond loopback without a token, to whoever reaches it"},
+     .help = "serve the page without a token on an address other than loopback; every client that reaches it can read it"},
     {.name = "metrics-port", .env = "METRICS_PORT", .type = OPTION_INT, .max = 65535,
      .fallback = "8080", AT(metrics_port), .group = OPTION_SERVE, .help = "port of /metrics; on loopback with --embedded"},
     {.name = "disable-cluster-state-observability", .env = "DISABLE_CLUSTER_STATE_OBSERVABILITY",

@@ -62,8 +62,8 @@ bool page_guard_may_listen(struct span host, bool has_token, bool insecure, stru
 {
     return has_token || insecure || is_loopback(host) ||
            err_set(err, ERR_INVALID,
-                   "--page-listen is not on loopback, and the page has no token: whoever reaches it reads names, prices and reasons. "
-                   "Name a file with one (--page-token-file), or allow that (--page-insecure)");
+                   "--page-listen is not on loopback, and the page has no token: every client that reaches it can read names, prices "
+                   "and reasons. Set --page-token-file, or allow it with --page-insecure");
 }
 
 /* "name", "name:port", "[address]:port". */
@@ -151,7 +151,7 @@ bool page_guard_admits(void *guard, const struct http_request *q, struct http_re
         return false;
     }
     if (same_name(q->fetch_site, SPAN("cross-site"))) {
-        http_reply_text(r, 403, "this page answers no other site; enter its address in the browser instead");
+        http_reply_text(r, 403, "this page refuses requests from other sites; enter its address in the browser instead");
         return false;
     }
     if (g->token.len != 0 && !shows_token(q->authorization, g->token)) {

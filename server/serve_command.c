@@ -495,8 +495,8 @@ static void say_hello(struct serve *s)
     int port = http_server_port(s->http, HTTP_PAGE);
     struct err err;
     if (port != 0 && !page_guard_may_listen(s->page_guard.listen, s->options.page_token_file != NULL, false, &err))
-        log_warn(&s->log, "serve", "the page is beyond loopback and without a token (--page-insecure): whoever reaches it reads names, "
-                                   "prices and reasons");
+        log_warn(&s->log, "serve", "the page is not on loopback and has no token (--page-insecure): every client that reaches it can "
+                                   "read names, prices and reasons");
     if (port != 0)
         log_info(&s->log, "serve", "the page is at http://%s:%d/",
                  host_of(s->options.page_listen).len != 0

@@ -13,7 +13,7 @@ enum tls_failure {
     TLS_WRONG_NAME,      /* its certificate has no name that is let in */
     TLS_BAD_CERTIFICATE, /* its certificate has another fault */
     TLS_WRONG_VERSION,   /* it has no version of TLS that we take */
-    TLS_NO_CIPHER,       /* nor cipher suite */
+    TLS_NO_CIPHER,       /* it has no cipher suite that we take */
     TLS_NOT_TLS,         /* it speaks something else, such as plain HTTP */
     TLS_DISTRUSTED,      /* it refused our certificate, or something else of ours, with an alert */
     TLS_TIMED_OUT,       /* the handshake took longer than one may take */

@@ -39,7 +39,7 @@ static bool refuse_suite(const char *name, struct err *err)
     struct buf known = {0};
     for (size_t i = 0; i < COUNT_OF(suites); i++)
         buf_addf(&known, "%s%s", i != 0 ? ", " : "", suites[i].name);
-    err_set(err, ERR_INVALID, "\"%s\" is no cipher suite that can be used here; known are %.*s", name, (int)known.len, known.ptr);
+    err_set(err, ERR_INVALID, "\"%s\" is not a supported cipher suite; supported are %.*s", name, (int)known.len, known.ptr);
     buf_release(&known);
     return false;
 }

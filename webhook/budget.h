@@ -1,9 +1,9 @@
-/* budget: how much one review may take. Anything that reaches the webhook's port may post one, of any object, and reviews
- * share their loops.
+/* budget: the limits of one review. Any client that reaches the webhook's port may post one, with any object, and reviews
+ * share one thread.
  *
- * What is over it is allowed with a warning that it was not fully checked: the API server goes on without an answer after
- * timeoutSeconds (1 s), too, and what is wrong with the object, the reconciler sets aside. All work on one object is n log n in
- * its size; what hangs on other objects as well asks `stop`. */
+ * A review beyond its limits is allowed, with a warning that it was not fully checked. The API server, too, goes on without an
+ * answer after timeoutSeconds (1 s), and the reconciler leaves out objects with faults. Work on one object takes n log n of its
+ * size; work that also depends on other objects calls `stop`. */
 #ifndef WEBHOOK_BUDGET_H
 #define WEBHOOK_BUDGET_H
 

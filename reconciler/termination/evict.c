@@ -174,7 +174,7 @@ bool evict_run(struct pass *p, const struct node_view *n, const struct claim_vie
 {
     uint32_t count;
     const struct pod *const *pods = node_pods(p, n, &count);
-    wall_ms deadline = c != NULL && c->leaving ? claim_deadline_now(p, c) : 0; /* nobody is forced for a reboot */
+    wall_ms deadline = c != NULL && c->leaving ? claim_deadline_now(p, c) : 0; /* a reboot forces no pod out */
     struct drain d = drain_pick(p->a, pods, count, deadline, p->wall);
     bool planned = d.waiting == 0 || pods_planned(p, n);
     for (uint32_t i = 0; i < d.count; i++) {

@@ -1,4 +1,4 @@
-/* Whether pods can reach Stowage's listeners, of which the webhook's asks for no certificate. */
+/* Checks whether pods can reach Stowage's listeners. The webhook's asks for no client certificate. */
 #include <arpa/inet.h>
 
 #include "server/check/install.h"
@@ -119,7 +119,7 @@ static void check_nodes(struct check *c, struct policy_seen *p)
         return;
     if (p->open_count != 0)
         check_say(c->report, CHECK_WARN, POLICY_TOPIC, POLICY_FIX,
-                  "NetworkPolicy %.*s/" POLICY_NAME " lets in the pods of %u node%s, of which %.*s has %.*s", SPAN_ARG(c->ns),
+                  "NetworkPolicy %.*s/" POLICY_NAME " lets in the pods of %u node%s, such as %.*s with %.*s", SPAN_ARG(c->ns),
                   p->open_count, p->open_count == 1 ? "" : "s", SPAN_ARG(p->open_node), SPAN_ARG(p->open_range));
     else
         check_say(c->report, CHECK_OK, POLICY_TOPIC, NULL, "NetworkPolicy %.*s/" POLICY_NAME " keeps pods out by address",

@@ -377,14 +377,14 @@ static void a_policy_that_lets_pods_in_is_told(void **state)
         {POLICY(TWO) NODE("a", "10.244.127.0/24, 'fd00:10:244:7::/64'") NODE("b", ""),
          "ok    NetworkPolicy stowage-system/stowage keeps pods out by address\n"},
         {POLICY(TWO) NODE("a", "10.244.0.0/24") NODE("b", "10.244.128.0/24"),
-         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, of which b has 10.244.128.0/24\n" FIX},
+         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, such as b with 10.244.128.0/24\n" FIX},
         {POLICY(TWO) NODE("a", "10.244.0.0/24, 'fd00:10:245::/64'") NODE("b", "10.0.0.0/8"),
-         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 2 nodes, of which a has fd00:10:245::/64\n" FIX},
+         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 2 nodes, such as a with fd00:10:245::/64\n" FIX},
         {POLICY(TWO) NODE("a", "10.0.0.0/8, 'fd00:10:245::/64'"),
-         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, of which a has 10.0.0.0/8\n" FIX},
+         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, such as a with 10.0.0.0/8\n" FIX},
         {POLICY(TWO) NODE("a", "'c0a8::/64'"), /* begins with the bytes of 192.168 */
-         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, of which a has c0a8::/64\n" FIX},
-        {POLICY(TWO) NODE("a", "10.244.0.0/16"), "lets in the pods of 1 node, of which a has 10.244.0.0/16\n" FIX},
+         "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, such as a with c0a8::/64\n" FIX},
+        {POLICY(TWO) NODE("a", "10.244.0.0/16"), "lets in the pods of 1 node, such as a with 10.244.0.0/16\n" FIX},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct bench b;
