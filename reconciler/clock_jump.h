@@ -9,20 +9,27 @@
 #define RECONCILER_CLOCK_JUMP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/units.h"
 
-/* Smaller corrections are common, and make too little due at once to matter. */
-enum { CLOCK_JUMP_MS = MS_MINUTE };
+enum {
+    /* Smaller corrections are common, and make too little due at once to matter. */
+    CLOCK_JUMP_MS = MS_MINUTE,
+    /* A clock that steps more often in the life of a claim is broken; the oldest steps are forgotten. */
+    CLOCK_STEPS_MAX = 16,
+};
 
-struct clock_jump { /* zero: nothing was seen yet */
-    mono_ms mono;   /* of the last look */
-    wall_ms wall;   /* 0: there was none */
-    wall_ms due_from, due_to; /* moments after due_from, up to due_to, are past because of steps forward */
-    wall_ms before;           /* what the clock showed before the last step forward, by `span` */
-    span_ms span;
-    span_ms ahead; /* moments from before steps backwards are at most this far in the future */
-    wall_ms top;   /* `ahead` holds until the clock is past this */
+struct clock_step {
+    wall_ms before, after; /* what the clock would have shown, and what it showed */
+    wall_ms due_to;        /* deadlines after `before`, up to this one, are past because of the step */
+};
+
+struct clock_jump { /* zero: no look yet */
+    mono_ms mono; /* of the last look */
+    wall_ms wall; /* of the last look; 0: there was none */
+    struct clock_step steps[CLOCK_STEPS_MAX]; /* oldest first */
+    uint32_t count;
 };
 
 /* Returns by how much the wall clock has stepped since the last look, below zero backwards; 0: it has not. */

@@ -232,6 +232,8 @@ static void look_at_clock(struct reconciler *r)
     else
         tell(r, d, "the clock was set back by %.*s: nodes expire later by so long, what is under way keeps its time", SPAN_ARG(by));
     arena_release(&a);
+    if (r->missing.blind_until != 0) /* a moment that the clock showed before */
+        r->missing.blind_until += step;
     stop_acting(r);
     r->stale = true;
 }

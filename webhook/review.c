@@ -158,10 +158,22 @@ static void find_before(struct arena *a, const struct webhook_rules *rules, cons
         qsort(out->items, out->count, sizeof(*out->items), by_text);
 }
 
-/* Of what was wrong with more than is listed, any may have been. */
+/* Whether a full list may leave out findings of this sort. Faults are listed before warnings: a list with a warning has all
+ * faults. */
+static bool may_leave_out(const struct findings *list, bool refuses)
+{
+    if (list->count < FINDINGS_MAX)
+        return false;
+    for (uint32_t i = 0; refuses && i < list->count; i++)
+        if (!list->items[i].refuses)
+            return false;
+    return true;
+}
+
+/* What the list of the object before may leave out counts as having been so. */
 static bool was_so(const struct findings *before, const struct finding *f)
 {
-    return before->count >= FINDINGS_MAX ||
+    return may_leave_out(before, f->refuses) ||
            (before->count != 0 && bsearch(f, before->items, before->count, sizeof(*f), by_text) != NULL);
 }
 

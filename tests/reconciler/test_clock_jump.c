@@ -61,6 +61,7 @@ static void test_what_a_step_made_due(void **state)
     assert_int_equal(pass(&j, MS_HOUR, 2 * MS_HOUR), MS_HOUR); /* another does not end the first */
     assert_true(clock_jump_made_due(&j, before + 1));
     assert_true(clock_jump_made_due(&j, before + MONTH + 2 * MS_HOUR + 1));
+    assert_false(clock_jump_made_due(&j, before + MONTH + MS_MINUTE)); /* between the two it came by itself */
     pass(&j, MS_SECOND, -MONTH - 3 * MS_HOUR); /* it was wrong: nothing is due any more */
     assert_false(clock_jump_made_due(&j, before + MONTH));
     assert_false(clock_jump_made_due(&j, before + MS_MINUTE));
@@ -76,6 +77,36 @@ static void test_what_is_under_way_keeps_its_time(void **state)
     assert_int_equal(clock_jump_shift(&j, j.wall, j.wall + MS_HOUR), 0); /* began after it */
     assert_int_equal(clock_jump_age(&j, START), MS_SECOND);
     assert_int_equal(clock_jump_age(&j, j.wall + 5), 0);
+}
+
+/* All steps since a moment count, whatever their directions, and only these. */
+static void test_steps_add_up(void **state)
+{
+    (void)state;
+    struct clock_jump j = begin();
+    pass(&j, MS_SECOND, MS_SECOND + MS_HOUR);
+    wall_ms between = j.wall;
+    pass(&j, MS_MINUTE, MS_MINUTE + MS_HOUR);
+    assert_int_equal(clock_jump_age(&j, START), MS_MINUTE + MS_SECOND);
+    assert_int_equal(clock_jump_age(&j, between), MS_MINUTE);
+    assert_int_equal(clock_jump_shift(&j, START, j.wall), 2 * MS_HOUR);
+    pass(&j, MS_MINUTE, -MS_MINUTE); /* a correction by two minutes */
+    assert_int_equal(clock_jump_age(&j, START), 2 * MS_MINUTE + MS_SECOND);
+    assert_int_equal(clock_jump_age(&j, between), 2 * MS_MINUTE);
+    assert_int_equal(clock_jump_age(&j, j.wall), 0);
+}
+
+/* More steps than are remembered: times are right for what began after the forgotten ones. */
+static void test_many_steps(void **state)
+{
+    (void)state;
+    struct clock_jump j = begin();
+    for (int i = 0; i < 3 * CLOCK_STEPS_MAX; i++)
+        pass(&j, MS_SECOND, MS_SECOND + MS_HOUR);
+    wall_ms began = j.wall;
+    pass(&j, MS_SECOND, MS_SECOND + MS_HOUR);
+    assert_int_equal(j.count, CLOCK_STEPS_MAX);
+    assert_int_equal(clock_jump_age(&j, began), MS_SECOND);
 }
 
 static void test_moments_in_the_future(void **state)
@@ -101,6 +132,8 @@ int main(void)
         cmocka_unit_test(test_what_is_a_step),
         cmocka_unit_test(test_what_a_step_made_due),
         cmocka_unit_test(test_what_is_under_way_keeps_its_time),
+        cmocka_unit_test(test_steps_add_up),
+        cmocka_unit_test(test_many_steps),
         cmocka_unit_test(test_moments_in_the_future),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -521,12 +521,33 @@ static void test_many_faults(void **state)
     buf_release(&body);
 }
 
+/* So many warnings are not all listed: a fault that the update brings is refused all the same. */
+static void test_many_warnings(void **state)
+{
+    enum { WARNINGS = 1000 };
+    struct reviewed_cluster *f = *state;
+    struct buf annotations = {0}, body = {0};
+    for (uint32_t i = 0; i < WARNINGS; i++)
+        buf_addf(&annotations, "%s\"stowage.dev/x%u\":\"\"", i != 0 ? "," : "", i);
+#define ANNOTATED(labels) "\"metadata\":{\"name\":\"new\",\"annotations\":{%s}},\"spec\":{\"template\":{\"metadata\":{\"labels\":{" \
+                          labels "}},\"spec\":{\"nodeClassRef\":{\"group\":\"g\",\"kind\":\"K\",\"name\":\"d\"},\"requirements\":[]}}}}"
+    put_head(&body, &kinds[0]);
+    buf_addf(&body, ANNOTATED("") ",\"oldObject\":{" ANNOTATED("") "}}", annotations.ptr, annotations.ptr);
+    assert_int_equal(review_of(f, "nodepools", buf_span(&body), never).answer, WEBHOOK_ALLOWED);
+    put_head(&body, &kinds[0]);
+    buf_addf(&body, ANNOTATED("\"-a\":\"x\"") ",\"oldObject\":{" ANNOTATED("") "}}", annotations.ptr, annotations.ptr);
+    assert_int_equal(review_of(f, "nodepools", buf_span(&body), never).answer, WEBHOOK_DENIED);
+    buf_release(&annotations);
+    buf_release(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_list),     cmocka_unit_test(test_lists_that_hang_together),
         cmocka_unit_test(test_time),          cmocka_unit_test(test_size),
-        cmocka_unit_test(test_many_faults),   cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_many_faults),   cmocka_unit_test(test_many_warnings),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_long_name),     cmocka_unit_test(test_long_annotations),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
