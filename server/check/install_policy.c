@@ -20,10 +20,18 @@ struct address_ranges {
     uint32_t count, capacity;
 };
 
-/* What the policy keeps out, and the nodes whose pods it lets in all the same. */
+struct peer { /* an ipBlock from which the policy lets callers in */
+    struct address_range cidr;
+    uint32_t except_first, except_end;
+};
+
+/* Whom the policy lets in by address, and the nodes whose pods are among them. */
 struct policy_seen {
     struct arena *a;
-    struct address_ranges kept_out;
+    bool all; /* a rule lets in everything */
+    struct peer *peers;
+    uint32_t peer_count, peer_capacity;
+    struct address_ranges excepts; /* of all peers, each peer's in one piece */
     uint32_t open_count;
     struct span open_node, open_range; /* of the first */
 };
@@ -52,19 +60,36 @@ static bool is_within(const struct address_range *inner, const struct address_ra
     return true;
 }
 
-static void add_excepts(struct policy_seen *p, struct doc_value rule)
+static bool overlap(const struct address_range *x, const struct address_range *y)
 {
-    struct doc_value from, except;
-    if (!doc_find(rule, SPAN("from"), &from))
-        return;
-    for (struct doc_iter it = doc_iter_of(from); doc_next(&it);) {
-        if (!install_find(it.value, "ipBlock", "except", &except))
-            continue;
-        struct address_range range;
+    return is_within(x, y) || is_within(y, x);
+}
+
+static void add_peer(struct policy_seen *p, struct doc_value block)
+{
+    struct doc_value except;
+    struct peer peer = {.except_first = p->excepts.count};
+    if (!read_range(doc_text_at(block, SPAN("cidr")), &peer.cidr))
+        return; /* no API server takes it */
+    struct address_range range;
+    if (doc_find(block, SPAN("except"), &except))
         for (struct doc_iter each = doc_iter_of(except); doc_next(&each);)
             if (doc_type(each.value) == DOC_STRING && read_range(doc_text(each.value), &range))
-                ARENA_PUSH(p->a, p->kept_out.items, p->kept_out.count, p->kept_out.capacity, range);
-    }
+                ARENA_PUSH(p->a, p->excepts.items, p->excepts.count, p->excepts.capacity, range);
+    peer.except_end = p->excepts.count;
+    ARENA_PUSH(p->a, p->peers, p->peer_count, p->peer_capacity, peer);
+}
+
+/* A rule without peers lets in everything. */
+static void add_rule(struct policy_seen *p, struct doc_value rule)
+{
+    struct doc_value from, block;
+    bool some = false;
+    if (doc_find(rule, SPAN("from"), &from))
+        for (struct doc_iter it = doc_iter_of(from); doc_next(&it); some = true)
+            if (doc_find(it.value, SPAN("ipBlock"), &block))
+                add_peer(p, block);
+    p->all |= !some;
 }
 
 static void read_policy(void *user, struct doc_value policy)
@@ -72,18 +97,32 @@ static void read_policy(void *user, struct doc_value policy)
     struct doc_value rules;
     if (install_find(policy, "spec", "ingress", &rules))
         for (struct doc_iter it = doc_iter_of(rules); doc_next(&it);)
-            add_excepts(user, it.value);
+            add_rule(user, it.value);
+}
+
+/* Whether some peer has an address of the range that none of its own exceptions takes out. */
+static bool lets_in(const struct policy_seen *p, const struct address_range *range)
+{
+    for (uint32_t i = 0; i < p->peer_count; i++) {
+        const struct peer *peer = &p->peers[i];
+        bool out = !overlap(range, &peer->cidr);
+        for (uint32_t e = peer->except_first; e < peer->except_end && !out; e++)
+            out = is_within(range, &p->excepts.items[e]);
+        if (!out)
+            return true;
+    }
+    return false;
 }
 
 static bool is_kept_out(const struct policy_seen *p, struct span text)
 {
     struct address_range range;
-    if (!read_range(text, &range))
-        return true; /* it is no address that a pod can have */
-    for (uint32_t i = 0; i < p->kept_out.count; i++)
-        if (is_within(&range, &p->kept_out.items[i]))
-            return true;
-    return false;
+    return !read_range(text, &range) || !lets_in(p, &range); /* what is no range is no address of a pod */
+}
+
+static bool lets_all_in(const struct policy_seen *p)
+{
+    return p->all || (p->peer_count != 0 && p->excepts.count == 0);
 }
 
 static void look_at_node(struct policy_seen *p, struct doc_value node)
@@ -136,7 +175,7 @@ void install_network_policy(struct check *c)
                   "there is no NetworkPolicy %.*s/" POLICY_NAME ": any pod can reach the webhook and the metrics", SPAN_ARG(c->ns));
     else if (!install_has(c, POLICY_TOPIC, a, arena_printf(p->a, "NetworkPolicy %.*s/" POLICY_NAME, SPAN_ARG(c->ns)), NULL))
         return;
-    else if (p->kept_out.count == 0)
+    else if (lets_all_in(p))
         check_say(c->report, CHECK_WARN, POLICY_TOPIC, POLICY_FIX,
                   "NetworkPolicy %.*s/" POLICY_NAME " lets all pods in: it names no addresses of pods", SPAN_ARG(c->ns));
     else

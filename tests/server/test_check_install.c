@@ -385,6 +385,14 @@ static void a_policy_that_lets_pods_in_is_told(void **state)
         {POLICY(TWO) NODE("a", "'c0a8::/64'"), /* begins with the bytes of 192.168 */
          "warn  NetworkPolicy stowage-system/stowage lets in the pods of 1 node, such as a with c0a8::/64\n" FIX},
         {POLICY(TWO) NODE("a", "10.244.0.0/16"), "lets in the pods of 1 node, such as a with 10.244.0.0/16\n" FIX},
+        /* another block without exceptions lets them in, and so does a block of some of their addresses */
+        {POLICY(TWO ", {ipBlock: {cidr: 0.0.0.0/0}}") NODE("a", "10.244.0.0/24"),
+         "lets in the pods of 1 node, such as a with 10.244.0.0/24\n" FIX},
+        {POLICY(TWO ", {ipBlock: {cidr: 10.244.0.128/25}}") NODE("a", "10.244.0.0/24"),
+         "lets in the pods of 1 node, such as a with 10.244.0.0/24\n" FIX},
+        {POLICY(TWO ", {ipBlock: {cidr: 192.168.0.0/16}}") NODE("a", "10.244.0.0/24"), "keeps pods out by address\n"},
+        {POLICY(TWO "]}, {ports: [{port: webhook}], from: [") NODE("a", "10.244.0.0/24"),
+         "warn  NetworkPolicy stowage-system/stowage lets all pods in: it names no addresses of pods\n" FIX},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct bench b;
