@@ -29,16 +29,16 @@ static const struct {
 } limits[HTTP_LISTENER_COUNT] = {
     /* A few API servers and one scheduler, with a connection for each call under way; the room of two of the
      * largest bodies, since a buffer doubles. */
-    [HTTP_WEBHOOK] = {128, 4 * (size_t)HTTP_BODY_MAX},
-    [HTTP_EXTENDER] = {128, 4 * (size_t)HTTP_BODY_MAX},
+    [HTTP_WEBHOOK] = {.connections = 128, .incoming = 4 * (size_t)HTTP_BODY_MAX},
+    [HTTP_EXTENDER] = {.connections = 128, .incoming = 4 * (size_t)HTTP_BODY_MAX},
     /* Heads alone. Any pod may reach it, and a scrape is the only work here that takes long: one neighbour must not take
      * the places of Prometheus. That keeps one connection and reads one document at a time; two Prometheus replicas
      * and a person behind one address still have room. 16 addresses can take all connections, 8 all documents
      * (HTTP_DOCUMENTS_MAX). */
-    [HTTP_METRICS] = {128, 4 * (size_t)MIB, .of_address = 8, .documents_of_address = 2},
+    [HTTP_METRICS] = {.connections = 128, .incoming = 4 * (size_t)MIB, .of_address = 8, .documents_of_address = 2},
     /* A probe has a connection of its own and must find one. */
-    [HTTP_PROBES] = {256, 4 * (size_t)MIB},
-    [HTTP_PAGE] = {2 * HTTP_STREAMS_MAX, 4 * (size_t)MIB},
+    [HTTP_PROBES] = {.connections = 256, .incoming = 4 * (size_t)MIB},
+    [HTTP_PAGE] = {.connections = 2 * HTTP_STREAMS_MAX, .incoming = 4 * (size_t)MIB},
 };
 
 static void enter(struct connection *c, enum connection_state state)

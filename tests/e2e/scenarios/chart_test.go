@@ -89,7 +89,12 @@ func TestChartInACluster(t *testing.T) {
 		text, err := helm.Run(everything, "template", release, helmchart.Folder(), "--namespace", releaseNamespace,
 			"--kube-version", "v1.36.0", "--values", "-", "--post-renderer", helm.byURL)
 		must(t, err)
+		// A dry run makes no namespace for what comes after it.
+		_, err = f.Kubectl(ctx, "", "create", "namespace", stowage.SecondScheduler)
+		must(t, err)
 		said, err := f.Kubectl(ctx, text, "apply", "--dry-run=server", "--validate=strict", "-f", "-")
+		must(t, err)
+		_, err = f.Kubectl(ctx, "", "delete", "namespace", stowage.SecondScheduler, "--wait=false")
 		must(t, err)
 		for _, want := range []string{
 			"deployment.apps/stowage-scheduler created", "role.rbac.authorization.k8s.io/stowage-groups created",

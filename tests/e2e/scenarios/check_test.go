@@ -110,7 +110,7 @@ func TestCheck(t *testing.T) {
 	f.step(t, "permissions that an account lacks are told", func(t *testing.T, ctx context.Context) {
 		found, status, err := f.check(ctx, "--kubeconfig="+f.Kubeconfig(), "--account=default/default")
 		must(t, err)
-		must(t, judged(found, status, 1, "fail permissions"))
+		must(t, judged(found, status, 1, "fail permissions", "fail permissions")) // of manifests/rbac.yaml, of manifests/kwok
 	})
 	// What these ask and serve `stowage check` would tell of.
 	f.step(t, "who shows another certificate of Stowage's own CA does not get in", f.turnsAway)

@@ -33,7 +33,6 @@ func TestSecondScheduler(t *testing.T) {
 	f.step(t, "pods that name it go where they were planned, others where there is room", f.loadsBeside)
 	f.step(t, "pods of the cluster's scheduler get nodes too", f.buysForOthers)
 	f.step(t, "each pod was bound by the scheduler it names, and none was touched", f.keptApart)
-	f.step(t, "its certificate is in its namespace alone, and is written back", f.keepsItsSecret)
 	f.step(t, "its configuration is right", func(t *testing.T, ctx context.Context) {
 		found, status, err := f.check(ctx, "--kubeconfig="+f.Kubeconfig(),
 			"--scheduler-config="+filepath.Join(f.Dir(), "second-scheduler-as-shipped.yaml"),
@@ -42,6 +41,7 @@ func TestSecondScheduler(t *testing.T) {
 		// What it names lies in its Pod.
 		must(t, judged(found, status, 0, "unknown scheduler-copy", "unknown scheduler-copy"))
 	})
+	f.step(t, "its certificate is in its namespace alone, and is written back", f.keepsItsSecret) // last, since it starts Stowage anew
 }
 
 func (f *fleet) loadsBeside(t *testing.T, ctx context.Context) {
