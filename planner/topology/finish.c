@@ -316,26 +316,72 @@ static void add_keys(const struct topology *t, const uint32_t *groups, uint32_t 
             bits_add(keys, t->groups[groups[i]].key);
 }
 
-/* Keys other than hostname in which a pod of the class, tried so, must have one definite domain. */
-static void finish_attempt(const struct topology *t, struct arena *a, const struct pod_class *k,
-                           struct attempt *try)
+struct named_key {
+    struct span name;
+    uint32_t key;
+};
+
+/* By name: numbers go by the order of the input. */
+static int by_key_name(const void *x, const void *y)
+{
+    return span_cmp(((const struct named_key *)x)->name, ((const struct named_key *)y)->name);
+}
+
+struct key_list {
+    const uint64_t *bits;
+    const uint32_t *items; /* by name */
+    uint32_t count;
+};
+
+static struct key_list sort_keys(const struct topology *t, struct arena *a, const uint64_t *bits)
 {
     uint32_t words = bits_words(t->key_count), count = 0;
-    uint64_t *keys = ARENA_ARRAY(a, uint64_t, words);
-    add_keys(t, try->groups, try->group_count, keys);
-    add_keys(t, k->ties.counted_by, k->ties.counted_by_count, keys);
-    add_keys(t, k->ties.kept_off_by, k->ties.kept_off_by_count, keys);
-    add_keys(t, k->ties.keeps_off, k->ties.keeps_off_count, keys);
-    uint32_t *list = ARENA_ARRAY(a, uint32_t, bits_count(keys, words));
-    for (BITS_EACH(key, keys, words)) { /* by name: numbers go by the order of the input */
-        uint32_t at = count++;
-        struct span name = sym_text(t->syms, t->keys[key].key);
-        for (; at > 0 && span_cmp(name, sym_text(t->syms, t->keys[list[at - 1]].key)) < 0; at--)
-            list[at] = list[at - 1];
-        list[at] = key;
+    struct named_key *named = ARENA_ARRAY(a, struct named_key, bits_count(bits, words));
+    for (BITS_EACH(key, bits, words))
+        named[count++] = (struct named_key){sym_text(t->syms, t->keys[key].key), key};
+    if (count > 1)
+        qsort(named, count, sizeof(*named), by_key_name);
+    uint32_t *items = ARENA_ARRAY(a, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = named[i].key;
+    return (struct key_list){bits, items, count};
+}
+
+/* Keys of the groups that look at pods of the class, however they are tried. */
+static struct key_list keys_of_ties(const struct topology *t, struct arena *a, const struct pod_class *k)
+{
+    uint64_t *bits = ARENA_ARRAY(a, uint64_t, bits_words(t->key_count));
+    add_keys(t, k->ties.counted_by, k->ties.counted_by_count, bits);
+    add_keys(t, k->ties.kept_off_by, k->ties.kept_off_by_count, bits);
+    add_keys(t, k->ties.keeps_off, k->ties.keeps_off_count, bits);
+    return sort_keys(t, a, bits);
+}
+
+static bool has_keys(const struct topology *t, const struct key_list *list, const struct attempt *try)
+{
+    for (uint32_t i = 0; i < try->group_count; i++) {
+        uint32_t key = t->groups[try->groups[i]].key;
+        if (key != 0 && !bits_has(list->bits, key))
+            return false;
     }
-    try->keys = list;
-    try->key_count = count;
+    return true;
+}
+
+/* Keys other than hostname in which a pod of the class, tried so, must have one definite domain. A class has an attempt for
+ * each preference that may be dropped: they share the list of its ties where it has all of theirs. */
+static void finish_attempt(const struct topology *t, struct arena *a, const struct pod_class *k, const struct key_list *ties,
+                           struct attempt *try)
+{
+    struct key_list keys = *ties;
+    if (!has_keys(t, ties, try)) {
+        uint32_t words = bits_words(t->key_count);
+        uint64_t *bits = ARENA_ARRAY(a, uint64_t, words);
+        memcpy(bits, ties->bits, words * sizeof(*bits));
+        add_keys(t, try->groups, try->group_count, bits);
+        keys = sort_keys(t, a, bits);
+    }
+    try->keys = keys.items;
+    try->key_count = keys.count;
     for (uint32_t i = 0; i < try->group_count; i++)
         try->wavers |= t->groups[try->groups[i]].kind != TOPOLOGY_ANTI_AFFINITY;
     try->tied = try->group_count + k->ties.counted_by_count + k->ties.kept_off_by_count +
@@ -348,10 +394,11 @@ void topology_tie(struct world *w, struct arena *a, struct pod_class *k)
     if (t->index == NULL)
         return;
     watch_index_ties(t, a, k);
+    struct key_list ties = keys_of_ties(t, a, k);
     for (uint32_t i = 0; i < k->attempt_count; i++)
-        finish_attempt(t, a, k, &w->classes.attempts[k->first_attempt + i]);
+        finish_attempt(t, a, k, &ties, &w->classes.attempts[k->first_attempt + i]);
     for (uint32_t i = 0; i < k->strict_count; i++)
-        finish_attempt(t, a, k, &w->classes.attempts[k->first_strict + i]);
+        finish_attempt(t, a, k, &ties, &w->classes.attempts[k->first_strict + i]);
 }
 
 /* --- the numbers of bound pods --- */

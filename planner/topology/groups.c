@@ -53,6 +53,19 @@ static void see_pod(struct topology *t, const struct pod *p, struct spreads spre
         see_term(t, &a->preferred_anti.items[i].term);
 }
 
+static uint32_t put_key(struct topology *t, sym key)
+{
+    struct topology_key k = {.key = requirement_key(t->syms, key)};
+    struct words w;
+    bool is_new;
+    words_init(&w, t->arena);
+    words_put(&w, k.key);
+    uint32_t id = intern_put(&t->key_ids, &w, &is_new);
+    if (is_new)
+        ARENA_PUSH(t->arena, t->keys, t->key_count, t->key_capacity, k);
+    return id;
+}
+
 void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
                    const struct world_input *in, struct default_spread *spread)
 {
@@ -60,9 +73,9 @@ void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
     intern_init(&t->watch_ids, a);
     intern_init(&t->filter_ids, a);
     intern_init(&t->group_ids, a);
+    intern_init(&t->key_ids, a);
     pairs_init(&t->hosts, a);
-    struct topology_key hostname = {.key = SYM_HOSTNAME};
-    ARENA_PUSH(a, t->keys, t->key_count, t->key_capacity, hostname);
+    put_key(t, SYM_HOSTNAME); /* key 0 */
     t->visible_limit = symtab_limit(syms);
     t->visible = ARENA_ARRAY(a, bool, t->visible_limit);
     for (size_t i = 0; i < in->pod_count; i++) {
@@ -186,17 +199,6 @@ bool topology_watched(const struct topology *t, uint32_t watch_id, const struct 
 }
 
 /* --- groups --- */
-
-static uint32_t put_key(struct topology *t, sym key)
-{
-    key = requirement_key(t->syms, key);
-    for (uint32_t i = 0; i < t->key_count; i++)
-        if (t->keys[i].key == key)
-            return i;
-    struct topology_key k = {.key = key};
-    ARENA_PUSH(t->arena, t->keys, t->key_count, t->key_capacity, k);
-    return t->key_count - 1;
-}
 
 static uint32_t put_group(struct topology *t, const struct topology_group *g)
 {

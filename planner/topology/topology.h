@@ -90,7 +90,7 @@ struct topology {
     struct arena *arena;
     struct symtab *syms;
     struct namespaces namespaces;
-    struct intern watch_ids, filter_ids, group_ids;
+    struct intern watch_ids, filter_ids, group_ids, key_ids;
     struct topology_watch *watches;
     uint32_t watch_count, watch_capacity;
     struct topology_filter *filters;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kube/object_bounds.h"
 #include "tests/planner/support_cluster.h"
 
 enum { LIMIT_S = 20 };
@@ -269,6 +270,33 @@ static void topology_keys(struct cluster *c, unsigned count)
     add(c, &b);
 }
 
+/* Each pod is as large as it may be, and has topology keys of its own. */
+static void put_pods_of_keys(struct cluster *c, unsigned pods, bool one_label)
+{
+    enum { EACH = OBJECT_LIST_MAX - 10 };
+    struct buf b = {0};
+    add_pool(c, "");
+    for (unsigned i = 0; i < pods; i++) {
+        unsigned label = one_label ? 0 : i;
+        buf_addf(&b, POD_HEAD ", labels: {app: web%u}" POD_BODY "  topologySpreadConstraints:\n", i, label);
+        for (unsigned k = 0; k < EACH; k++)
+            buf_addf(&b, "  - {maxSkew: 1, topologyKey: example.com/k%u-%u, whenUnsatisfiable: ScheduleAnyway, "
+                         "labelSelector: {matchLabels: {app: web%u}}}\n", i, k, label);
+    }
+    add(c, &b);
+}
+
+static void own_topology_keys(struct cluster *c, unsigned pods)
+{
+    put_pods_of_keys(c, pods, false);
+}
+
+/* The constraints of each count the pods of all. */
+static void own_topology_keys_of_one_label(struct cluster *c, unsigned pods)
+{
+    put_pods_of_keys(c, pods, true);
+}
+
 static void apart_by_zone_on_nodes(struct cluster *c, unsigned count)
 {
     struct buf b = {0};
@@ -307,6 +335,8 @@ static const struct row {
     {"2,000 names of resources", resource_names, 2000, 500, 0, 0},
     {"2,000 selectors that leave one out", broad_selectors, 2000, 3000, 0, 0},
     {"500 topology keys, 2,000 nodes", topology_keys, 500, 500, 0, 0},
+    {"30 pods with 990 topology keys of their own", own_topology_keys, 30, 1000, 128, 0},
+    {"10 pods that count one another over 990 topology keys", own_topology_keys_of_one_label, 10, 1000, 128, 0},
     {"2,000 pods apart from everybody, 2,000 nodes", apart_by_zone_on_nodes, 2000, 500, 0, 0},
 };
 
