@@ -62,7 +62,7 @@ struct http_loop {
     uint32_t stream_count[2]; /* by struct stream.document */
     _Atomic(uint32_t) open; /* connections, those cut included */
     struct pulse pulse;
-    char name[64], thread_name[16]; /* of the pulse */
+    char name[64], thread_name[20]; /* of the pulse; no more than 15 letters are used, since there are at most 64 loops */
     int spare; /* a descriptor kept back, to turn callers away when there is no other */
     mono_ms deadline; /* of stopping; 0: serving */
     void *scratch;
