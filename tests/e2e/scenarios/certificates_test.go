@@ -72,7 +72,7 @@ func (f *fleet) turnsAway(t *testing.T, ctx context.Context) {
 	must(t, f.Wait(ctx, "the log to name who was turned away", func(context.Context) error {
 		ask(certificate, key) // again: of the failures of ten seconds one is logged
 		log, err := os.ReadFile(f.Stowage.Log())
-		if err == nil && !strings.Contains(string(log), "is of another name (somebody, DNS:somebody, ") {
+		if err == nil && !strings.Contains(string(log), "is of another name (somebody, DNS:somebody)") {
 			err = errors.New("it does not")
 		}
 		return err
