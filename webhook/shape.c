@@ -29,7 +29,7 @@ struct shaping {
     const struct webhook_request *request;
     struct doc_value spec;
     struct pod pod;
-    struct decode *decode; /* while the Pod is read */
+    struct decode decode; /* that reads the Pod */
     struct span name; /* for warnings */
     struct buf patch;
     struct json json; /* of the patch */
@@ -460,16 +460,15 @@ static void on_mistake(void *user, uint32_t line, struct span path, struct span 
     (void)line;
     struct shaping *s = user;
     warn(s, arena_dup(s->arena, path), arena_dup(s->arena, text));
-    s->decode->mistake = NULL; /* the first is enough */
+    s->decode.mistake = NULL; /* the first is enough */
 }
 
 static enum webhook_answer shape(struct shaping *s)
 {
-    struct decode d = {.arena = s->arena, .syms = s->syms, .mistake = on_mistake, .user = s};
-    s->decode = &d;
+    s->decode = (struct decode){.arena = s->arena, .syms = s->syms, .mistake = on_mistake, .user = s};
     if (!doc_find(s->request->object, SPAN("spec"), &s->spec) || doc_type(s->spec) != DOC_OBJECT)
         return WEBHOOK_NOT_OURS;
-    if (!decode_value(&d, s->request->object, &pod_placement_schema, &s->pod))
+    if (!decode_value(&s->decode, s->request->object, &pod_placement_schema, &s->pod))
         return WEBHOOK_UNSHAPED;
     if (is_never_touched(s))
         return WEBHOOK_NOT_OURS;
