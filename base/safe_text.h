@@ -39,7 +39,7 @@ struct span safe_line(struct arena *a, struct span text);
 /* The text, or its first SAFE_VALUE_MAX bytes and "…"; its characters are left to the line that quotes it. `text` itself
  * where it is not longer. */
 struct span safe_value(struct arena *a, struct span value);
-/* Appends lines of which each was made safe: the last look before they leave the program. Nothing is cut. */
+/* Appends lines, each of which was made safe before: the last check before they leave the program. Nothing is cut. */
 void safe_lines_add(struct buf *out, struct span text);
 
 #endif
